@@ -1,0 +1,97 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What systemd says of a unit. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
+
+Run = Callable[[Sequence[str]], Tuple[int, str, str]]
+"""Runs a command and returns (exit status, stdout, stderr); `AnsibleModule.run_command` is one."""
+
+PROPERTIES = (
+    "ActiveState",
+    "ControlGroup",
+    "DropInPaths",
+    "FragmentPath",
+    "InvocationID",
+    "LoadState",
+    "MainPID",
+    "MemoryCurrent",
+    "NeedDaemonReload",
+    "NRestarts",
+    "Result",
+    "SubState",
+    "UnitFileState",
+)
+
+
+@dataclass(frozen=True)
+class UnitState:
+    """A unit as systemd has it loaded; a unit that nobody installed has load_state `not-found`."""
+
+    name: str
+    load_state: str
+    active_state: str
+    sub_state: str
+    unit_file_state: str
+    fragment_path: Optional[str]
+    drop_ins: Tuple[str, ...]
+    need_daemon_reload: bool
+    main_pid: int
+    invocation_id: Optional[str]
+    result: str
+    n_restarts: int
+    control_group: Optional[str]
+    cgroup_memory_bytes: Optional[int]
+
+    @property
+    def running(self) -> bool:
+        """A process of the unit's own exists, whether it is still starting or not."""
+        return self.main_pid > 0 and self.active_state in ("active", "activating", "reloading", "deactivating")
+
+    def as_dict(self) -> Dict[str, Any]:
+        return dict(asdict(self), drop_ins=list(self.drop_ins))
+
+
+def show_properties(run: Run, unit: str, names: Sequence[str]) -> Dict[str, str]:
+    """Properties of a unit by `systemctl show` (systemd 247 and later). Raises ObservationError when systemd does not answer."""
+    status, out, err = run(["systemctl", "show", unit, "--no-pager", "--property", ",".join(names)])
+    if status != 0:
+        raise ObservationError(
+            f"systemctl show {unit} ended with status {status}: {err.strip() or 'no message'}. "
+            "A host that runs systemd as PID 1 was expected; run this on one, as a user who may talk to it."
+        )
+    return dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
+
+
+def unit_state(run: Run, unit: str) -> UnitState:
+    """The state of `unit`, asked in one call. Raises ObservationError when systemd does not answer."""
+    said = show_properties(run, unit, PROPERTIES)
+    return UnitState(
+        name=unit,
+        load_state=said.get("LoadState", ""),
+        active_state=said.get("ActiveState", ""),
+        sub_state=said.get("SubState", ""),
+        unit_file_state=said.get("UnitFileState", ""),
+        fragment_path=said.get("FragmentPath") or None,
+        drop_ins=tuple(said.get("DropInPaths", "").split()),
+        need_daemon_reload=said.get("NeedDaemonReload") == "yes",
+        main_pid=_whole(said.get("MainPID")) or 0,
+        invocation_id=said.get("InvocationID") or None,
+        result=said.get("Result", ""),
+        n_restarts=_whole(said.get("NRestarts")) or 0,
+        control_group=said.get("ControlGroup") or None,
+        cgroup_memory_bytes=_whole(said.get("MemoryCurrent")),
+    )
+
+
+def _whole(text: Optional[str]) -> Optional[int]:
+    """systemd prints what it cannot account as `[not set]`, or as 2^64 - 1 before version 252."""
+    if text is None or not text.isdigit() or int(text) == 2**64 - 1:
+        return None
+    return int(text)
