@@ -1,0 +1,107 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The true state of one instance, compared with the wanted one. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.start_inputs import (
+    DIGEST_VARIABLE,
+    KINDS,
+    InputChange,
+    changes,
+    start_digest,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.observe import installed
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import environment_of, listener_of, unit_of
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import Run, UnitState, unit_state
+
+RECORDS = ("plan", "verdict", "calibration")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked about; every part may be empty."""
+
+    unit: str
+    port: Optional[int]
+    state_directory: Path
+    started_directory: Path
+    files: Tuple[installed.WantedFile, ...]
+    environments: Tuple[Mapping[str, Any], ...]
+    users: Tuple[str, ...]
+    packages: Tuple[str, ...]
+
+
+def read_deployment(run: Run, wanted: Wanted) -> Dict[str, Any]:
+    """Everything that decides what a run has to do, read in one go. Raises ObservationError when systemd does not answer."""
+    unit = unit_state(run, wanted.unit)
+    differing = {file.name: installed.file_differences(file) for file in wanted.files}
+    return {
+        "unit": unit.as_dict(),
+        "files": [{"name": file.name, "path": file.path, "differs": list(differing[file.name])} for file in wanted.files],
+        "differing_files": [name for name, differs in differing.items() if differs],
+        "process": {"pid": unit.main_pid, "running": unit.running},
+        "restart": _restart(unit, wanted),
+        "environments": [installed.environment_state(entry["path"], entry["requirements"]) for entry in wanted.environments],
+        "missing_users": list(installed.missing_users(wanted.users)),
+        "missing_packages": list(installed.missing_packages(run, wanted.packages)),
+        "port": _port(wanted.port, wanted.unit),
+        "records": {name: installed.read_record(wanted.state_directory / f"{name}.json") for name in RECORDS},
+    }
+
+
+def _restart(unit: UnitState, wanted: Wanted) -> Dict[str, Any]:
+    texts = {file.kind: file.content for file in wanted.files if file.kind in KINDS}
+    if set(texts) != set(KINDS):
+        return {"required": False, "reasons": []}
+    reasons = start_reasons(unit, texts, _started_texts(wanted), environment_of(unit.main_pid).get(DIGEST_VARIABLE) if unit.running else None)
+    return {"required": bool(reasons), "reasons": [reason.as_dict() for reason in reasons]}
+
+
+def start_reasons(unit: UnitState, wanted: Mapping[str, str], started: Mapping[str, str], process_digest: Optional[str]) -> Tuple[InputChange, ...]:
+    """Why the engine must be started or restarted; empty when the running process was started with exactly what is wanted.
+
+    `started` holds the copies that the unit took of its inputs when it started; `process_digest` is what the process has in its environment, which
+    shows the unit that systemd had loaded at that time, whatever the file said.
+    """
+    if not unit.running:
+        return (InputChange("process", f"{unit.name} is {unit.active_state or 'unknown'}"),)
+    reasons: List[InputChange] = [InputChange("unit", f"the drop-in {path} changes what is started") for path in unit.drop_ins]
+    for kind in KINDS:
+        if kind not in started:
+            reasons.append(InputChange(kind, "what the running process was started with is not recorded"))
+        else:
+            reasons.extend(changes(kind, started[kind], wanted[kind]))
+    if not reasons and process_digest != start_digest(wanted):
+        reasons.append(InputChange("unit", "the running process was started from another unit than the file shows"))
+    return tuple(reasons)
+
+
+def _started_texts(wanted: Wanted) -> Dict[str, str]:
+    """The unit copies its inputs under their own names; a copy that is missing or unreadable is simply not known."""
+    texts: Dict[str, str] = {}
+    for file in wanted.files:
+        if file.kind in KINDS:
+            try:
+                texts[file.kind] = (wanted.started_directory / Path(file.path).name).read_text(encoding="utf-8")
+            except (OSError, ValueError):
+                continue
+    return texts
+
+
+def _port(number: Optional[int], unit: str) -> Optional[Dict[str, Any]]:
+    if number is None:
+        return None
+    listening, pid = listener_of(number)
+    listener_unit = unit_of(pid) if pid is not None else None
+    return {"number": number, "listening": listening, "listener_pid": pid, "listener_unit": listener_unit, "ours": listener_unit == unit}
+
+
+def wanted_files(files: Sequence[Mapping[str, str]]) -> Tuple[installed.WantedFile, ...]:
+    """Module options as values."""
+    return tuple(installed.WantedFile(**file) for file in files)

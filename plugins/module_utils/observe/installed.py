@@ -1,0 +1,110 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files, Python environments, users and packages as they are on the host. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+import grp
+import json
+import os
+import pwd
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
+
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import Run
+
+
+@dataclass(frozen=True)
+class WantedFile:
+    """A file as it should be; `mode` is octal text as Ansible's file modules take it."""
+
+    name: str
+    path: str
+    content: str
+    kind: str
+    owner: str
+    group: str
+    mode: str
+
+
+def file_differences(wanted: WantedFile) -> Tuple[str, ...]:
+    """In what the file on the host differs from the wanted one: absent, content, owner, group, mode; empty when in nothing."""
+    path = Path(wanted.path)
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return ("absent",)
+    if not stat.S_ISREG(status.st_mode):
+        return ("type",)
+    seen = {
+        "content": path.read_bytes() == wanted.content.encode(),
+        "owner": _owner(status.st_uid) == wanted.owner,
+        "group": _group(status.st_gid) == wanted.group,
+        "mode": stat.S_IMODE(status.st_mode) == int(wanted.mode, 8),
+    }
+    return tuple(name for name, same in seen.items() if not same)
+
+
+def read_record(path: Path) -> Optional[Any]:
+    """A JSON record of an earlier run; a missing one and one that a killed run left half-written are both none."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def environment_state(path: str, requirements: Mapping[str, str]) -> Dict[str, Any]:
+    """What a Python environment lacks of its pinned requirements, by the metadata folders that pip wrote."""
+    installed = installed_distributions(Path(path))
+    wanted = {normalised(name): version for name, version in requirements.items()}
+    missing = {name: version for name, version in wanted.items() if name not in installed}
+    differs = {name: installed[name] for name, version in wanted.items() if name in installed and installed[name] != version}
+    exists = os.access(os.path.join(path, "bin", "python"), os.X_OK)
+    return {"path": path, "exists": exists, "complete": exists and not missing and not differs, "missing": missing, "differs": differs}
+
+
+def installed_distributions(environment: Path) -> Dict[str, str]:
+    """Distributions of a virtual environment by normalised name, with their versions. A folder without RECORD is an installation that was cut off."""
+    found: Dict[str, str] = {}
+    for folder in environment.glob("lib/python3*/site-packages/*.dist-info"):
+        name, _dash, version = folder.name[: -len(".dist-info")].rpartition("-")
+        if (folder / "RECORD").exists():
+            found[normalised(name)] = version
+    return found
+
+
+def normalised(name: str) -> str:
+    """A distribution's name as the packaging standards compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def missing_users(names: Sequence[str]) -> Tuple[str, ...]:
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    return tuple(name for name in names if name not in known)
+
+
+def missing_packages(run: Run, names: Sequence[str]) -> Tuple[str, ...]:
+    """Debian packages that are not installed; all of them where dpkg itself does not answer."""
+    if not names:
+        return ()
+    _status, out, _err = run(["dpkg-query", "--show", "--showformat", "${Package} ${db:Status-Status}\n", *names])
+    installed = {line.split()[0] for line in out.splitlines() if line.endswith(" installed")}
+    return tuple(name for name in names if name not in installed)
+
+
+def _owner(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _group(gid: int) -> str:
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)
