@@ -1,0 +1,292 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One host: up, down, exec; and what is left of hosts whose makers died.
+
+All that a host is on the machine: the directory `<site>/NAME`, the cgroup `bwt<slot>-NAME`, the link `bwt<slot>.<last number>`. Its mounts
+and its network namespace belong to the launcher's processes and go with them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import cgroup, dressing, network, owner, pip
+from .command import HostError, attempt, run, sentence_list, tail
+from .image import image
+from .removal import remove_tree
+from .site import Site, machine_lock
+
+NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?")
+BOOT_SECONDS = 60.0
+LAUNCHER = Path(__file__).with_name("launcher.sh")
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+SSH_OPTIONS = ("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR")
+
+
+@dataclass(frozen=True)
+class Host:
+    name: str
+    suite: str
+    address: str
+    owner: str | None = None
+    binds: tuple[str, ...] = ()
+    site: Site = field(repr=False, compare=False, kw_only=True)
+
+    @property
+    def directory(self) -> Path:
+        return self.site.directory / self.name
+
+    @property
+    def cgroup(self) -> str:
+        return f"{self.site.prefix}-{self.name}"
+
+    @property
+    def console(self) -> Path:
+        return self.directory / "console.log"
+
+    @property
+    def running(self) -> bool:
+        return cgroup.is_populated(self.cgroup)
+
+    @property
+    def abandoned(self) -> bool:
+        return not self.running or (self.owner is not None and owner.is_gone(self.owner))
+
+    @property
+    def ssh(self) -> list[str]:
+        """The command line that reaches root on this host; append the remote command."""
+        return ["ssh", "-i", str(self.site.key), *SSH_OPTIONS, f"root@{self.address}"]
+
+    @property
+    def inventory(self) -> dict[str, Any]:
+        """The host as an Ansible inventory, in the group that the playbooks want."""
+        variables = {
+            "ansible_host": self.address,
+            "ansible_user": "root",
+            "ansible_python_interpreter": "/usr/bin/python3",
+            "ansible_ssh_private_key_file": str(self.site.key),
+            "ansible_ssh_common_args": " ".join(SSH_OPTIONS),
+        }
+        return {"inference": {"hosts": {self.name: variables}}}
+
+    def execute(self, *argv: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run a program in the host as root, not through ssh; a failure is a HostError unless check is false."""
+        done = subprocess.run(self.visit(argv), preexec_fn=self.enter, capture_output=True, text=True, check=False)
+        if check and done.returncode:
+            raise HostError(
+                f"On {self.name} `{' '.join(argv)}` ended with {done.returncode}: {(done.stderr or done.stdout).strip()}"
+            )
+        return done
+
+    def become(self, argv: Sequence[str]) -> None:
+        """Turn this process into a program in the host."""
+        command = self.visit(argv)
+        self.enter()
+        os.execvp(command[0], command)
+
+    def enter(self) -> None:
+        cgroup.enter(self.cgroup)
+
+    def visit(self, argv: Sequence[str]) -> list[str]:
+        leader = cgroup.leader(self.cgroup)
+        if leader is None:
+            raise HostError(
+                f"{self.name} is not running; `up {self.name}` starts it, {self.console} says why it stopped."
+            )
+        environment = [f"PATH={PATH}", "HOME=/root", "LANG=C.UTF-8", f"TERM={os.environ.get('TERM', 'dumb')}"]
+        return ["nsenter", "--target", str(leader), "--all", "env", "-i", *environment, *argv]
+
+
+def up(
+    site: Site,
+    name: str,
+    suite: str,
+    *,
+    address: str | None = None,
+    binds: Sequence[str] = (),
+    dress: Path | None = None,
+    owner_pid: int | None = None,
+) -> Host:
+    """Boot a host and wait until its sshd answers."""
+    if not NAME.fullmatch(name):
+        raise HostError(f"{name!r} is no host name; it must be small letters, digits and hyphens, 32 at most.")
+    lower = image(site, suite)
+    make_key(site)
+    host = reserve(site, name, suite, address, binds, owner_pid)
+    try:
+        furnish(host)
+        if dress:
+            dressing.dress(dress, host.directory / "upper", host.directory / "dress")
+        launcher = launch(host, lower)
+        wait_for_ssh(host, launcher)
+    except BaseException:
+        down(host)
+        raise
+    return host
+
+
+def reserve(site: Site, name: str, suite: str, wish: str | None, binds: Sequence[str], owner_pid: int | None) -> Host:
+    """Take the name and the address, and see that the network is there, before another process does."""
+    with machine_lock():
+        others = {host.name: host for host in hosts(site)}
+        if name in others:
+            raise HostError(f"{name} is {state(others[name])} already; `down {name}` removes it.")
+        taken = {host.address: host.name for host in others.values()}
+        address = site.address(wish) if wish else free_address(site, set(taken))
+        if address in taken:
+            raise HostError(
+                f"{address} belongs to {taken[address]}; give {name} another address, or none to get a free one."
+            )
+        network.raise_network(site)
+        host = Host(name, suite, address, owner.identify(owner_pid) if owner_pid else None, tuple(binds), site=site)
+        host.directory.mkdir(parents=True)
+        record = {key: value for key, value in asdict(host).items() if key != "site"}
+        (host.directory / "host.json").write_text(json.dumps(record, indent=1) + "\n")
+        return host
+
+
+def free_address(site: Site, taken: set[str]) -> str:
+    """From 100 up; the numbers below are for hosts that ask for theirs."""
+    return next(address for last in range(100, 255) if (address := site.address(str(last))) not in taken)
+
+
+def furnish(host: Host) -> None:
+    """What makes the image this host, written into its upper layer."""
+    for layer in ("upper", "work", "root"):
+        (host.directory / layer).mkdir()
+    upper = host.directory / "upper"
+    dressing.write(upper / "etc/hostname", f"{host.name}\n")
+    dressing.write(upper / "etc/hosts", f"127.0.0.1 localhost\n127.0.1.1 {host.name}\n")
+    dressing.write(upper / "etc/resolv.conf", network.name_servers())
+    if settings := pip.configuration():
+        dressing.write(upper / "etc/pip.conf", settings)
+    for private in ("root", "root/.ssh"):
+        (upper / private).mkdir(mode=0o700)
+    dressing.write(upper / "root/.ssh/authorized_keys", host.site.key.with_suffix(".pub").read_text())
+
+
+def launch(host: Host, lower: Path) -> subprocess.Popen[bytes]:
+    environment = {
+        "ADDRESS": host.address,
+        "BRIDGE": host.site.prefix,
+        "CGROUP": str(cgroup.make(host.cgroup)),
+        "GATEWAY": host.site.gateway,
+        "HARDWARE_ADDRESS": network.hardware_address(host.address),
+        "HOST": str(host.directory),
+        "IMAGE": str(lower),
+        "LINK": network.host_link(host.site, host.address),
+        "MACHINE_PID": str(os.getpid()),
+        "NAME": host.name,
+        "PATH": PATH,
+    }
+    network.cut(environment["LINK"])
+    binds = [f"--bind={bind}" for bind in host.binds]
+    with host.console.open("wb") as console:
+        return subprocess.Popen(
+            ["unshare", "--mount", "--net", "--", str(LAUNCHER), *binds],
+            env=environment,
+            cwd="/",
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=subprocess.STDOUT,
+        )
+
+
+def wait_for_ssh(host: Host, launcher: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + BOOT_SECONDS
+    while not ssh_answers(host):
+        if launcher.poll() is not None:
+            raise HostError(
+                f"{host.name} stopped while it booted. The end of its console:\n{tail(host.console.read_text(errors='replace'))}"
+            )
+        if time.monotonic() > deadline:
+            raise HostError(
+                f"sshd of {host.name} did not answer within {BOOT_SECONDS:.0f} s. Console:\n{tail(host.console.read_text(errors='replace'))}"
+            )
+        time.sleep(0.05)
+
+
+def ssh_answers(host: Host) -> bool:
+    try:
+        with socket.create_connection((host.address, 22), timeout=1) as connection:
+            return connection.recv(4) == b"SSH-"
+    except OSError:
+        return False
+
+
+def down(host: Host) -> None:
+    """Remove a host, or whatever there is of it."""
+    cgroup.kill(host.cgroup)
+    network.cut(network.host_link(host.site, host.address))
+    cgroup.remove(host.cgroup)
+    with machine_lock():
+        remove_tree(host.directory)
+        if not hosts(host.site):
+            leave(host.site)
+
+
+def leave(site: Site) -> None:
+    """The last host is gone: nothing of this checkout stays but the cache."""
+    network.lower_network(site)
+    if site.directory.is_dir():
+        site.directory.rmdir()
+
+
+def gc(site: Site, everything: bool = False) -> list[str]:
+    """Remove hosts that lost their launcher or owner, or all of them, and kernel objects that belong to no host. Returns names."""
+    removed = []
+    for host in hosts(site):
+        if everything or host.abandoned:
+            down(host)
+            removed.append(host.name)
+    with machine_lock():
+        known = hosts(site)
+        for name in set(cgroup.names(site.prefix)) - {host.cgroup for host in known}:
+            cgroup.kill(name)
+            cgroup.remove(name)
+            removed.append(name)
+        for link in set(network.host_links(site)) - {network.host_link(site, host.address) for host in known}:
+            network.cut(link)
+            removed.append(link)
+        if not known:
+            leave(site)
+    return removed
+
+
+def hosts(site: Site) -> list[Host]:
+    return [read(site, path) for path in sorted(site.directory.glob("*/host.json"))]
+
+
+def find(site: Site, name: str) -> Host:
+    path = site.directory / name / "host.json"
+    if not path.exists():
+        raise HostError(f"There is no host {name}; there are: {sentence_list([host.name for host in hosts(site)])}.")
+    return read(site, path)
+
+
+def read(site: Site, path: Path) -> Host:
+    record = json.loads(path.read_text())
+    return Host(**{**record, "binds": tuple(record["binds"])}, site=site)
+
+
+def state(host: Host) -> str:
+    return "up" if host.running else "dead"
+
+
+def make_key(site: Site) -> None:
+    with machine_lock():
+        if not site.key.exists():
+            site.key.parent.mkdir(parents=True, exist_ok=True)
+            attempt("rm", "-f", str(site.key.with_suffix(".pub")))
+            run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "blackwell test hosts", "-f", str(site.key))
