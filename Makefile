@@ -1,13 +1,16 @@
 # The table of contents: what can be done with a checkout of the collection. `make` or `make help` prints it.
-# On a bare Debian 12 or newer, as root, each target installs what it needs first. PYTHON=... names another interpreter.
+# On a bare Debian 12 or newer, as root, each target first installs what it needs. PYTHON=... names another interpreter.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 export PYTHON
 
+# Runs a command with the Python tools on PATH and Ansible set up; makes what is missing of both.
 IN_VENV := tests/tools/in-venv
 # What a plain test run leaves out: tests that need hardware or hours.
 MARKS := not gpu and not kill
+# The scenario that the oldest lane runs.
+OLDEST_SCENARIO := default
 
 .PHONY: help
 help: ## Print this table
@@ -15,41 +18,55 @@ help: ## Print this table
 
 ##### Tests
 
-.PHONY: test lint format unit integration
-test: ## All of lint, unit, integration, sanity, molecule; prints the wall time of each
+.PHONY: test lint format unit integration sanity molecule test-oldest
+test: ## lint, unit, integration, sanity and molecule; prints the wall time of each
 	@tests/tools/stages lint unit integration sanity molecule
 
-lint: collections ## ansible-lint (production profile), yamllint, ruff, mypy --strict on plugins
+lint: ## ansible-lint (production profile), yamllint, ruff, mypy --strict on plugins
 	$(IN_VENV) yamllint --strict .
 	$(IN_VENV) ruff check --output-format concise
 	$(IN_VENV) ruff format --check
 	$(IN_VENV) tests/tools/mypy
 	$(IN_VENV) ansible-lint --offline --profile production
 
-format: collections ## Put right what ruff can put right by itself
+format: ## Put right what ruff can put right by itself
 	$(IN_VENV) ruff check --fix --output-format concise
 	$(IN_VENV) ruff format
 
-unit: collections ## Pure code, tables of cases
+unit: ## Pure code, tables of cases; ARGS=... for pytest
 	$(IN_VENV) pytest tests/unit $(ARGS)
 
-integration: packages collections ## Modules as Ansible runs them, against the doubles
+integration: packages ## Modules as Ansible runs them, against the doubles; ARGS=... for pytest
 	$(IN_VENV) pytest tests/integration -m "$(MARKS)" $(ARGS)
+
+sanity: ## ansible-test sanity on a copy of the checkout; ARGS=... for ansible-test
+	tests/tools/sanity $(ARGS)
+
+molecule: packages ## Roles and playbooks on test hosts; SCENARIO=... for one scenario
+	$(IN_VENV) molecule test $(if $(SCENARIO),--scenario-name $(SCENARIO),--all)
+
+test-oldest: ## The oldest lane, ansible-core 2.19 on Python 3.11: unit, sanity and one scenario
+	@PYTHON=$$(tests/tools/interpreter 3.11) SCENARIO=$(OLDEST_SCENARIO) tests/tools/stages unit sanity molecule
 
 ##### Tools
 
 .PHONY: venv packages collections tree lock clean
 venv: ## The Python tools, pinned by hash, in the cache; .venv leads there
-	@path=$$(tests/tools/venv) && ln -sfn "$$path" .venv && .venv/bin/python -V
+	@path=$$(tests/tools/venv) && ln -sfn "$$path" .venv && .venv/bin/ansible --version | head -1
 
 packages: ## Debian packages that the tests need, as far as they are missing
 	@tests/tools/packages
 
-collections: venv tree ## Other collections that we use, out of the pinned ansible package
-	@tests/tools/collections >/dev/null
+collections: ## Other collections that we use, out of the pinned ansible package, in the cache
+	@tests/tools/collections
 
 tree: ## The path ansible_collections/blackwell/inference that tools want, below .tree
 	@tests/tools/tree link
 
 lock: ## Pin the tools again, as tests/tools/*.in ask
 	tests/tools/relock
+
+clean: ## Test hosts of this checkout, and what tools left in it; the cache stays
+	@if [ -x tests/testhost/testhost ]; then $(IN_VENV) tests/testhost/testhost gc --all; fi
+	rm -rf .tree .tree-copy .venv .ansible .mypy_cache .pytest_cache .ruff_cache .hypothesis tests/output
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
