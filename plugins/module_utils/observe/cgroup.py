@@ -1,0 +1,116 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The memory limits of the control groups that this process stands in. Private to the collection, may change any time.
+
+A group's limit binds all below it, so the smallest one on the way to the root counts. In a container the way ends at the container's
+own root, which carries the container's limit.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+from typing import List, NamedTuple, Optional, Tuple
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import KIB
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
+
+# Version 1 writes "no limit" as the largest multiple of the page size below 2^63, whatever the page size.
+_V1_UNLIMITED = (1 << 63) - 64 * KIB
+
+
+class _Files(NamedTuple):
+    """How one version of the control groups names what we read."""
+
+    limit: str
+    throttle: Optional[str]
+    current: str
+
+
+_NAMES = {
+    1: _Files("memory.limit_in_bytes", None, "memory.usage_in_bytes"),
+    2: _Files("memory.max", "memory.high", "memory.current"),
+}
+
+
+@dataclass(frozen=True)
+class Cgroup:
+    """`limit_bytes`: more gets a process killed; `throttle_bytes`: more gets it slowed down. None: nothing binds."""
+
+    version: Optional[int]
+    limit_bytes: Optional[int]
+    current_bytes: Optional[int]
+    limiting_path: Optional[str]
+    throttle_bytes: Optional[int]
+
+
+def read_cgroup(files: HostFiles) -> Cgroup:
+    home = _home(files)
+    if home is None:
+        return Cgroup(None, None, None, None, None)
+    version, mount, path = home
+    names = _NAMES[version]
+    limits: List[Tuple[int, str]] = []
+    throttles: List[int] = []
+    while True:
+        folder = posixpath.join(mount, path.lstrip("/")).rstrip("/")
+        limit = _limit(files, f"{folder}/{names.limit}")
+        if limit is not None:
+            limits.append((limit, path))
+        throttle = _limit(files, f"{folder}/{names.throttle}") if names.throttle else None
+        if throttle is not None:
+            throttles.append(throttle)
+        if path == "/":
+            break
+        path = posixpath.dirname(path)
+    smallest = min(limits) if limits else None
+    return Cgroup(
+        version=version,
+        limit_bytes=smallest[0] if smallest else None,
+        current_bytes=files.number(posixpath.join(mount, smallest[1].lstrip("/"), names.current)) if smallest else None,
+        limiting_path=smallest[1] if smallest else None,
+        throttle_bytes=min(throttles, default=None),
+    )
+
+
+def _home(files: HostFiles) -> Optional[Tuple[int, str, str]]:
+    """Version, mount point and own path of the hierarchy that accounts memory.
+
+    A host may mount both versions; memory is accounted in version 1 where its controller is listed with a hierarchy of its own.
+    """
+    own = {}
+    for line in (files.text("/proc/self/cgroup") or "").splitlines():
+        _number, controllers, path = line.split(":", 2)
+        own.update({controller: path for controller in controllers.split(",")})
+    for version, controller in ((1, "memory"), (2, "")):
+        if controller in own:
+            for mount, root in _mounts(files, version):
+                return version, mount, _below(own[controller], root)
+    return None
+
+
+def _mounts(files: HostFiles, version: int) -> List[Tuple[str, str]]:
+    """Mount points of the wanted hierarchy, each with the group it shows as its root (`/proc/self/mountinfo`)."""
+    found = []
+    for line in (files.text("/proc/self/mountinfo") or "").splitlines():
+        mount, _dash, source = line.partition(" - ")
+        kind, _device, options = (source.split() + ["", "", ""])[:3]
+        if kind == {1: "cgroup", 2: "cgroup2"}[version] and (version == 2 or "memory" in options.split(",")):
+            root, point = mount.split()[3:5]
+            found.append((point, root))
+    return found
+
+
+def _below(path: str, root: str) -> str:
+    """Own path as seen below the mount point; outside of it (another namespace's) the mount point itself is the best we have."""
+    relative = posixpath.relpath(path, root)
+    return "/" if relative.startswith("..") or relative == "." else f"/{relative}"
+
+
+def _limit(files: HostFiles, path: str) -> Optional[int]:
+    text = files.text(path)
+    if text is None or text == "max":
+        return None
+    limit = int(text)
+    return None if limit >= _V1_UNLIMITED else limit

@@ -1,0 +1,86 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The one reader of the host's files. Private to the collection, may change any time.
+
+An absent file is an answer (None); a file that is there and cannot be read goes into `unread` with the reason.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Callable, Dict, List, Optional, Tuple, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Unread:
+    """Something that could not be read, and why."""
+
+    what: str
+    why: str
+
+
+class HostFiles:
+    """Reads files below `root`; paths are those of the host."""
+
+    def __init__(self, root: str = "/") -> None:
+        self.root = root
+        self._unread: Dict[str, Unread] = {}
+
+    @property
+    def unread(self) -> Tuple[Unread, ...]:
+        return tuple(self._unread.values())
+
+    @property
+    def is_this_host(self) -> bool:
+        """False for a recorded tree, where only what is in the tree may be believed."""
+        return self.root == "/"
+
+    def path(self, path: str) -> str:
+        return os.path.join(self.root, path.lstrip("/"))
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(self.path(path))
+
+    def text(self, path: str) -> Optional[str]:
+        """The file's text without white space around it; None when it is absent or could not be read."""
+
+        def read(real: str) -> str:
+            with open(real, "rb") as handle:
+                return handle.read().decode("utf-8", "replace").strip()
+
+        return self._try(path, read)
+
+    def number(self, path: str) -> Optional[int]:
+        """The file's number; None when it is absent, could not be read or holds none."""
+        text = self.text(path)
+        try:
+            return None if text is None else int(text)
+        except ValueError:
+            self.note(path, f"holds {text!r} where a number was expected")
+            return None
+
+    def names(self, path: str) -> Tuple[str, ...]:
+        """The sorted names in a directory; empty when it is absent or could not be read."""
+        found: Optional[List[str]] = self._try(path, os.listdir)
+        return tuple(sorted(found or ()))
+
+    def link_name(self, path: str) -> Optional[str]:
+        """The last part of a link's target: the driver or IOMMU group of a device."""
+        target: Optional[str] = self._try(path, os.readlink)
+        return None if target is None else os.path.basename(target)
+
+    def note(self, what: str, why: str) -> None:
+        self._unread.setdefault(what, Unread(what, why))
+
+    def _try(self, path: str, read: Callable[[str], T]) -> Optional[T]:
+        try:
+            return read(self.path(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            self.note(path, error.strerror or str(error))
+            return None

@@ -1,0 +1,177 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What NVML says, within a deadline whatever the driver does. Private to the collection, may change any time.
+
+A driver call on a broken GPU may sleep for ever, and its process cannot be killed then. So the calls run in processes of their own:
+first one for all GPUs; when it falls silent, it is left behind and each GPU not yet told of gets a process of its own, all at once.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Dict, List, Optional, Protocol, Tuple
+
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.conversation import Conversation, Heard, Request
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles, Unread
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_errors import (
+    LOST,
+    NO_DEVICES,
+    breaking_off,
+    gpu_sentence,
+    host_sentence,
+    silence_sentence,
+)
+
+# "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build ..." and, closed, "... UNIX x86_64 Kernel Module  535.54.03 ..."
+_MODULE = re.compile(r"^NVRM version: (?P<flavour>.*?Kernel Module(?: for \S+)?)\s+(?P<version>[\d.]+)", re.MULTILINE)
+
+Matrix = List[List[Optional[str]]]
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU. `state` is ok, lost (fell off the bus, or wants a reset), timeout or error; then `error` says what happened."""
+
+    index: int
+    state: str = "ok"
+    error: Optional[str] = None
+    minor: Optional[int] = None
+    name: Optional[str] = None
+    uuid: Optional[str] = None
+    serial: Optional[str] = None
+    pci_address: Optional[str] = None
+    memory_total_bytes: Optional[int] = None
+    memory_used_bytes: Optional[int] = None
+    memory_reserved_bytes: Optional[int] = None
+    memory_free_bytes: Optional[int] = None
+    bar1_total_bytes: Optional[int] = None
+    compute_capability: Optional[str] = None
+    ecc: Optional[Dict[str, bool]] = None
+    mig: Optional[Dict[str, bool]] = None
+    persistence: Optional[bool] = None
+    power: Optional[Dict[str, Optional[float]]] = None
+    pcie: Optional[Dict[str, Optional[int]]] = None
+    numa_node: Optional[int] = None
+    cpu_affinity: Optional[str] = None
+    nvlinks_active: Optional[int] = None
+    fabric: Optional[Dict[str, str]] = None
+
+
+_GPU_FIELDS = {item.name for item in fields(Gpu)}
+
+
+@dataclass(frozen=True)
+class Driver:
+    """`kernel_module_open`: None where no module is loaded or its flavour does not show."""
+
+    version: Optional[str] = None
+    nvml_version: Optional[str] = None
+    cuda_version: Optional[str] = None
+    kernel_module_version: Optional[str] = None
+    kernel_module_open: Optional[bool] = None
+    error: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Interconnect:
+    """Square matrices over the GPUs in the order of their indices; None where nobody could be asked."""
+
+    ancestor: Matrix
+    p2p_read: Matrix
+    p2p_write: Matrix
+
+
+@dataclass(frozen=True)
+class NvmlReading:
+    driver: Driver
+    gpus: Tuple[Gpu, ...] = ()
+    rows: Dict[int, Dict[str, Dict[str, Optional[str]]]] = field(default_factory=dict)
+    unread: Tuple[Unread, ...] = ()
+
+    @property
+    def interconnect(self) -> Interconnect:
+        return Interconnect(*(self._matrix(kind) for kind in ("ancestor", "p2p_read", "p2p_write")))
+
+    def _matrix(self, kind: str) -> Matrix:
+        indices = [gpu.index for gpu in self.gpus]
+        return [[self.rows.get(row, {}).get(kind, {}).get(str(column)) for column in indices] for row in indices]
+
+
+class NvmlReader(Protocol):
+    """The only door to NVML; in a unit test a fake that returns a list of GPUs."""
+
+    def read(self) -> NvmlReading: ...
+
+
+@dataclass(frozen=True)
+class ChildNvmlReader:
+    """Reads NVML in child processes. `timeout_seconds`: how long one answer may take; the whole takes at most four times as long."""
+
+    files: HostFiles
+    library: Optional[str]
+    timeout_seconds: float
+
+    def read(self) -> NvmlReading:
+        kernel = read_kernel_module(self.files)
+        heard = self._start(Request(self.library)).hear(2 * self.timeout_seconds)
+        if heard.driver is None:
+            error = host_sentence(heard, kernel.kernel_module_version, self.library)
+            return NvmlReading(replace(kernel, nvml_version=heard.nvml_version, error=error))
+        driver = replace(kernel, **heard.driver, error=None if heard.count else NO_DEVICES)
+        missing = [index for index in range(heard.count) if index not in heard.gpus]
+        gpus = {index: _gpu(facts) for index, facts in heard.gpus.items()}
+        unread = [note for facts in heard.gpus.values() for note in _silent(facts)]
+        if missing:
+            gpus[missing[0]] = _unheard(missing[0], heard)
+            gpus.update(self._one_by_one(missing[1:], unread))
+        rows = heard.rows if heard.done else self._rows(heard, gpus, unread)
+        return NvmlReading(driver, tuple(gpus[index] for index in sorted(gpus)), rows, tuple(unread))
+
+    def _start(self, request: Request) -> Conversation:
+        return Conversation(request, self.timeout_seconds)
+
+    def _one_by_one(self, indices: List[int], unread: List[Unread]) -> Dict[int, Gpu]:
+        """All at once, so that the whole takes as long as the slowest and several hung GPUs cost no more than one."""
+        started = {index: self._start(Request(self.library, only=[index], rows=False)) for index in indices}
+        gpus = {}
+        for index, conversation in started.items():
+            heard = conversation.hear()
+            facts = heard.gpus.get(index)
+            gpus[index] = _unheard(index, heard) if facts is None else _gpu(facts)
+            unread.extend(_silent(facts or {}))
+        return gpus
+
+    def _rows(self, heard: Heard, gpus: Dict[int, Gpu], unread: List[Unread]) -> Dict[int, Dict[str, Any]]:
+        """The interconnect of the GPUs that answer, when the first conversation broke off before it was told in full."""
+        if len(heard.gpus) < heard.count:
+            healthy = [index for index in sorted(gpus) if gpus[index].state == "ok"]
+            heard = self._start(Request(self.library, only=healthy, gpus=False)).hear()
+        if not heard.done:
+            unread.append(Unread("interconnect", breaking_off(heard)))
+        return heard.rows
+
+
+def read_kernel_module(files: HostFiles) -> Driver:
+    """What the kernel says about the loaded module: the part of the driver's facts that needs no library."""
+    found = _MODULE.search(files.text("/proc/driver/nvidia/version") or "")
+    if found is None:
+        return Driver(kernel_module_version=files.text("/sys/module/nvidia/version"))
+    return Driver(kernel_module_version=found["version"], kernel_module_open="Open" in found["flavour"])
+
+
+def _gpu(facts: Dict[str, Any]) -> Gpu:
+    known = {name: value for name, value in facts.items() if name in _GPU_FIELDS}
+    failed = facts.get("failed")
+    if failed is None:
+        return Gpu(**known)
+    return Gpu(**known, state="lost" if failed in LOST else "error", error=gpu_sentence(facts["index"], failed))
+
+
+def _unheard(index: int, heard: Heard) -> Gpu:
+    return Gpu(index, "error" if heard.silent_seconds is None else "timeout", silence_sentence(index, heard))
+
+
+def _silent(facts: Dict[str, Any]) -> List[Unread]:
+    return [Unread(f"{note['what']} of GPU {facts['index']}", note["why"]) for note in facts.get("silent", ())]

@@ -1,0 +1,49 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""NVIDIA GPUs as the PCI bus shows them, with or without a driver. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional, Tuple
+
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
+
+_DEVICES = "/sys/bus/pci/devices"
+_NVIDIA = "0x10de"
+_DISPLAY_CLASS = "0x03"  # 0300 with a display, 0302 without: the RTX PRO 6000 Server Edition is 0302
+
+
+@dataclass(frozen=True)
+class PciGpu:
+    """`driver`: nvidia, vfio-pci, nouveau or None; `numa_node` is None in a VM, where the kernel says -1."""
+
+    address: str
+    device_id: str
+    driver: Optional[str]
+    numa_node: Optional[int]
+    local_cpus: Optional[str]
+    iommu_group: Optional[int]
+
+
+def read_pci_gpus(files: HostFiles) -> Tuple[PciGpu, ...]:
+    return tuple(_gpu(files, address) for address in files.names(_DEVICES) if _is_gpu(files, f"{_DEVICES}/{address}"))
+
+
+def _is_gpu(files: HostFiles, home: str) -> bool:
+    return files.text(f"{home}/vendor") == _NVIDIA and (files.text(f"{home}/class") or "").startswith(_DISPLAY_CLASS)
+
+
+def _gpu(files: HostFiles, address: str) -> PciGpu:
+    home = f"{_DEVICES}/{address}"
+    node = files.number(f"{home}/numa_node")
+    group = files.link_name(f"{home}/iommu_group")
+    return PciGpu(
+        address=address,
+        device_id=f"{_NVIDIA[2:]}:{(files.text(f'{home}/device') or '')[2:]}",
+        driver=files.link_name(f"{home}/driver"),
+        numa_node=None if node is None or node < 0 else node,
+        local_cpus=files.text(f"{home}/local_cpulist") or None,
+        iommu_group=int(group) if group and group.isdigit() else None,
+    )

@@ -1,0 +1,67 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The whole host as one value: HostTopology of docs/interface.md. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Dict, Optional, Tuple
+
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.cgroup import Cgroup, read_cgroup
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.cpu import Cpu, read_cpu
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles, Unread
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel import Kernel, read_kernel
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.limits import Memlock, read_memlock
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.memory import Memory, read_memory
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml import Driver, Gpu, Interconnect, NvmlReader
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import PciGpu, read_pci_gpus
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.virtualisation import Virtualisation, read_virtualisation
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class HostTopology:
+    schema: int
+    gpus: Tuple[Gpu, ...]
+    interconnect: Interconnect
+    driver: Driver
+    pci_gpus: Tuple[PciGpu, ...]
+    memory: Memory
+    cgroup: Cgroup
+    memlock: Memlock
+    cpu: Cpu
+    virtualisation: Virtualisation
+    kernel: Kernel
+    unread: Tuple[Unread, ...]
+
+    def as_dict(self) -> Dict[str, Any]:
+        return asdict(self)
+
+
+def observe(files: HostFiles, nvml: NvmlReader, detected_virtualisation: Optional[str]) -> HostTopology:
+    reading = nvml.read()
+    on_bus = read_pci_gpus(files)
+    return HostTopology(
+        schema=SCHEMA,
+        gpus=tuple(_placed(gpu, {device.address: device for device in on_bus}) for gpu in reading.gpus),
+        interconnect=reading.interconnect,
+        driver=reading.driver,
+        pci_gpus=on_bus,
+        memory=read_memory(files),
+        cgroup=read_cgroup(files),
+        memlock=read_memlock(files),
+        cpu=read_cpu(files),
+        virtualisation=read_virtualisation(files, detected_virtualisation),
+        kernel=read_kernel(files),
+        unread=(*reading.unread, *files.unread),
+    )
+
+
+def _placed(gpu: Gpu, on_bus: Dict[str, PciGpu]) -> Gpu:
+    """The kernel's word on where a GPU sits goes before NVML's, which in a guest names every node or none."""
+    device = on_bus.get(gpu.pci_address or "")
+    if device is None:
+        return gpu
+    return replace(gpu, numa_node=device.numa_node, cpu_affinity=gpu.cpu_affinity or device.local_cpus)

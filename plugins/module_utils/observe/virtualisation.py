@@ -1,0 +1,116 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What kind of machine this is, and how we know. Private to the collection, may change any time.
+
+A container is named before the VM it runs in: its limits are what a server meets first.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from typing import List, NamedTuple, Optional, Tuple
+
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
+
+_DMI = "/sys/class/dmi/id"
+_CONTAINERS = ("lxc", "lxc-libvirt", "docker", "podman", "systemd-nspawn", "openvz", "wsl", "proot", "pouch", "container-other")
+
+
+class _Sign(NamedTuple):
+    """A file that gives a kind of machine away: by being there, or by holding a word."""
+
+    path: str
+    word: Optional[str]
+    kind: str
+
+
+_SIGNS = (
+    _Sign("/.dockerenv", None, "docker"),
+    _Sign("/run/.containerenv", None, "podman"),
+    _Sign("/proc/1/environ", "container=lxc", "lxc"),
+    _Sign("/proc/1/environ", "container=systemd-nspawn", "systemd-nspawn"),
+    _Sign("/proc/1/environ", "container=podman", "podman"),
+    # Only inside a container does lxcfs lie over /proc; a Proxmox host has it mounted elsewhere.
+    _Sign("/proc/self/mountinfo", " /proc/meminfo /proc/meminfo ", "lxc"),
+    _Sign(f"{_DMI}/sys_vendor", "QEMU", "kvm"),
+    _Sign(f"{_DMI}/bios_vendor", "Proxmox", "kvm"),
+    _Sign(f"{_DMI}/sys_vendor", "VMware", "vmware"),
+    _Sign(f"{_DMI}/sys_vendor", "Microsoft Corporation", "microsoft"),
+    _Sign(f"{_DMI}/sys_vendor", "Xen", "xen"),
+    _Sign(f"{_DMI}/sys_vendor", "Amazon EC2", "amazon"),
+    _Sign(f"{_DMI}/sys_vendor", "Google", "google"),
+)
+
+
+@dataclass(frozen=True)
+class Virtualisation:
+    """`proxmox` is None where a Proxmox VE host would not show."""
+
+    kind: str
+    proxmox: Optional[bool]
+    evidence: Tuple[str, ...]
+
+
+def ask_systemd() -> Optional[str]:
+    """What `systemd-detect-virt` prints; None where it is absent or silent."""
+    program = shutil.which("systemd-detect-virt")
+    if program is None:
+        return None
+    try:
+        # It exits with 1 for "none", which is an answer.
+        answer = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return answer.stdout.decode().strip() or None
+
+
+def read_virtualisation(files: HostFiles, detected: Optional[str]) -> Virtualisation:
+    """`detected`: the word of `systemd-detect-virt`, which wins over our own evidence."""
+    evidence: List[str] = []
+    kinds: List[str] = []
+    if detected is not None:
+        evidence.append(f"systemd-detect-virt says {detected}")
+        kinds.append("bare_metal" if detected == "none" else detected)
+    manager = files.text("/run/systemd/container")
+    if manager:
+        evidence.append(f"/run/systemd/container says {manager}")
+        kinds.append(manager)
+    for sign in _SIGNS:
+        if _shows(files, sign):
+            evidence.append(f"{sign.path} holds '{sign.word.strip()}'" if sign.word else f"{sign.path} exists")
+            kinds.append(sign.kind)
+    if " hypervisor" in (files.text("/proc/cpuinfo") or ""):
+        evidence.append("/proc/cpuinfo has the flag hypervisor")
+        kinds.append("vm-other")
+    kind = _kind(kinds, detected)
+    proxmox, why = _proxmox(files, kind)
+    return Virtualisation(kind, proxmox, (*evidence, *why))
+
+
+def _kind(kinds: List[str], detected: Optional[str]) -> str:
+    if not kinds:
+        return "bare_metal"
+    containers = [kind for kind in kinds if kind in _CONTAINERS]
+    return containers[0] if containers and detected is None else kinds[0]
+
+
+def _shows(files: HostFiles, sign: _Sign) -> bool:
+    if sign.word is None:
+        return files.exists(sign.path)
+    return sign.word in (files.text(sign.path) or "")
+
+
+def _proxmox(files: HostFiles, kind: str) -> Tuple[Optional[bool], Tuple[str, ...]]:
+    """A container shares its host's kernel, so the host shows; a VM shows it only by Proxmox's own firmware (OVMF, not SeaBIOS)."""
+    release = files.text("/proc/sys/kernel/osrelease") or ""
+    if release.endswith("-pve"):
+        return True, (f"the kernel {release} is Proxmox's",)
+    if files.exists("/etc/pve/local"):
+        return True, ("/etc/pve/local exists",)
+    firmware = files.text(f"{_DMI}/bios_vendor") or ""
+    if "Proxmox" in firmware:
+        return True, (f"the firmware is '{firmware}'",)
+    return (False if kind == "bare_metal" or kind in _CONTAINERS else None), ()
