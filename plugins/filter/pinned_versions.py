@@ -36,11 +36,16 @@ from typing import Any, Callable, Dict
 
 from ansible.errors import AnsibleFilterError
 
-_PIN = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?\s*==\s*(?P<version>[^\s;\\]+)\s*(;[^\\]*)?(\s--hash=\S+)*\s*")
+_PIN = re.compile(
+    r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?\s*==\s*(?P<version>[^\s;]+)(?P<marker>\s*;[^#]*?)?(\s+--hash=\S+)*"
+)
 
 
 def pinned_versions(text: str) -> Dict[str, str]:
-    """Versions by name. Every requirement must be pinned with `==`; options and comments are passed over."""
+    """Versions by name. Every requirement must be pinned with `==`; options and comments are passed over.
+
+    A requirement with an environment marker need not apply on the host, so it is not among them.
+    """
     pins: Dict[str, str] = {}
     for line in re.sub(r"\\\n", " ", text).splitlines():
         requirement = line.partition(" #")[0].strip()
@@ -52,7 +57,8 @@ def pinned_versions(text: str) -> Dict[str, str]:
                 f"The requirement {requirement!r} pins no version. Every line of a lock was expected to read name==version with its hashes; "
                 "write the lock again with a tool that pins and hashes."
             )
-        pins[match["name"]] = match["version"]
+        if match["marker"] is None:
+            pins[match["name"]] = match["version"]
     return pins
 
 

@@ -79,6 +79,10 @@ options:
         description: Version of each distribution by its name.
         type: dict
         required: true
+      engine:
+        description: Whether it is the one that the engine runs in, so that a process started with other versions is told.
+        type: bool
+        default: false
   users:
     description: Users that must exist.
     type: list
@@ -106,8 +110,8 @@ EXAMPLES = r"""
 RETURN = r"""
 deployment:
   description:
-    - The state of the instance, with the keys C(unit), C(process), C(files), C(differing_files), C(restart), C(environments), C(missing_users),
-      C(missing_packages), C(port) and C(records).
+    - The state of the instance, with the keys C(unit), C(process), C(files), C(differing_files), C(foreign_files), C(restart), C(environments),
+      C(missing_users), C(missing_packages), C(port) and C(records).
   returned: success
   type: dict
   sample:
@@ -121,7 +125,11 @@ from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.deployment import Wanted, read_deployment, wanted_files
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.deployment import (
+    Wanted,
+    read_deployment,
+    wanted_files,
+)
 
 FILE = {
     "name": {"type": "str", "required": True},
@@ -132,7 +140,11 @@ FILE = {
     "group": {"type": "str", "default": "root"},
     "mode": {"type": "str", "default": "0644"},
 }
-ENVIRONMENT = {"path": {"type": "path", "required": True}, "requirements": {"type": "dict", "required": True}}
+ENVIRONMENT = {
+    "path": {"type": "path", "required": True},
+    "requirements": {"type": "dict", "required": True},
+    "engine": {"type": "bool", "default": False},
+}
 ARGUMENTS = {
     "instance": {"type": "str", "required": True},
     "port": {"type": "int"},

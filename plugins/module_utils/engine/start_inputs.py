@@ -86,7 +86,9 @@ def _by_name(lines: Tuple[str, ...]) -> Dict[str, str]:
 
 
 def _plain_lines(text: str) -> Tuple[str, ...]:
-    return tuple(line.rstrip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", ";")))
+    return tuple(
+        line.rstrip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", ";"))
+    )
 
 
 def _unit_lines(text: str) -> Tuple[str, ...]:
@@ -94,7 +96,11 @@ def _unit_lines(text: str) -> Tuple[str, ...]:
     for line in _plain_lines(_join_continued(text)):
         if line.startswith("["):
             section = line
-        elif section == "[Service]" and not _MANAGER_KEYS.fullmatch(line.partition("=")[0].strip()) and DIGEST_VARIABLE not in line:
+        elif (
+            section == "[Service]"
+            and not _MANAGER_KEYS.fullmatch(line.partition("=")[0].strip())
+            and DIGEST_VARIABLE not in line
+        ):
             lines.append(re.sub(r"\s+", " ", line))
     return tuple(lines)
 
@@ -103,4 +109,8 @@ def _join_continued(text: str) -> str:
     return re.sub(r"\\\n\s*", " ", text)
 
 
-_READERS: Dict[str, Callable[[str], Tuple[str, ...]]] = {"config": _plain_lines, "environment": _plain_lines, "unit": _unit_lines}
+_READERS: Dict[str, Callable[[str], Tuple[str, ...]]] = {
+    "config": _plain_lines,
+    "environment": _plain_lines,
+    "unit": _unit_lines,
+}

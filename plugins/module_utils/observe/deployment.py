@@ -17,7 +17,11 @@ from ansible_collections.blackwell.inference.plugins.module_utils.engine.start_i
     start_digest,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.observe import installed
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import environment_of, listener_of, unit_of
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import (
+    environment_of,
+    listener_of,
+    unit_of,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import Run, UnitState, unit_state
 
 RECORDS = ("plan", "verdict", "calibration")
@@ -43,11 +47,18 @@ def read_deployment(run: Run, wanted: Wanted) -> Dict[str, Any]:
     differing = {file.name: installed.file_differences(file) for file in wanted.files}
     return {
         "unit": unit.as_dict(),
-        "files": [{"name": file.name, "path": file.path, "differs": list(differing[file.name])} for file in wanted.files],
+        "files": [
+            {"name": file.name, "path": file.path, "differs": list(differing[file.name])} for file in wanted.files
+        ],
+        "foreign_files": [
+            file.name for file in wanted.files if "content" in differing[file.name] and installed.is_foreign(file)
+        ],
         "differing_files": [name for name, differs in differing.items() if differs],
         "process": {"pid": unit.main_pid, "running": unit.running},
         "restart": _restart(unit, wanted),
-        "environments": [installed.environment_state(entry["path"], entry["requirements"]) for entry in wanted.environments],
+        "environments": [
+            installed.environment_state(entry["path"], entry["requirements"]) for entry in wanted.environments
+        ],
         "missing_users": list(installed.missing_users(wanted.users)),
         "missing_packages": list(installed.missing_packages(run, wanted.packages)),
         "port": _port(wanted.port, wanted.unit),
@@ -59,11 +70,16 @@ def _restart(unit: UnitState, wanted: Wanted) -> Dict[str, Any]:
     texts = {file.kind: file.content for file in wanted.files if file.kind in KINDS}
     if set(texts) != set(KINDS):
         return {"required": False, "reasons": []}
-    reasons = start_reasons(unit, texts, _started_texts(wanted), environment_of(unit.main_pid).get(DIGEST_VARIABLE) if unit.running else None)
+    digest = environment_of(unit.main_pid).get(DIGEST_VARIABLE) if unit.running else None
+    reasons = start_reasons(unit, texts, _started_texts(wanted), digest)
+    if unit.running:
+        reasons += _package_reasons(wanted)
     return {"required": bool(reasons), "reasons": [reason.as_dict() for reason in reasons]}
 
 
-def start_reasons(unit: UnitState, wanted: Mapping[str, str], started: Mapping[str, str], process_digest: Optional[str]) -> Tuple[InputChange, ...]:
+def start_reasons(
+    unit: UnitState, wanted: Mapping[str, str], started: Mapping[str, str], process_digest: Optional[str]
+) -> Tuple[InputChange, ...]:
     """Why the engine must be started or restarted; empty when the running process was started with exactly what is wanted.
 
     `started` holds the copies that the unit took of its inputs when it started; `process_digest` is what the process has in its environment, which
@@ -71,7 +87,9 @@ def start_reasons(unit: UnitState, wanted: Mapping[str, str], started: Mapping[s
     """
     if not unit.running:
         return (InputChange("process", f"{unit.name} is {unit.active_state or 'unknown'}"),)
-    reasons: List[InputChange] = [InputChange("unit", f"the drop-in {path} changes what is started") for path in unit.drop_ins]
+    reasons: List[InputChange] = [
+        InputChange("unit", f"the drop-in {path} changes what is started") for path in unit.drop_ins
+    ]
     for kind in KINDS:
         if kind not in started:
             reasons.append(InputChange(kind, "what the running process was started with is not recorded"))
@@ -94,12 +112,38 @@ def _started_texts(wanted: Wanted) -> Dict[str, str]:
     return texts
 
 
+def _package_reasons(wanted: Wanted) -> Tuple[InputChange, ...]:
+    """What lay in the engine's environment when the process was started, against the versions pinned now."""
+    pins = {
+        name: version
+        for entry in wanted.environments
+        if entry.get("engine")
+        for name, version in entry["requirements"].items()
+    }
+    try:
+        listing = (wanted.started_directory / "packages").read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return ()
+    started = installed.distributions_of_listing(listing)
+    return tuple(
+        InputChange("packages", f"{name}: {started.get(installed.normalised(name), 'none')} becomes {version}")
+        for name, version in pins.items()
+        if started.get(installed.normalised(name)) != version
+    )
+
+
 def _port(number: Optional[int], unit: str) -> Optional[Dict[str, Any]]:
     if number is None:
         return None
     listening, pid = listener_of(number)
     listener_unit = unit_of(pid) if pid is not None else None
-    return {"number": number, "listening": listening, "listener_pid": pid, "listener_unit": listener_unit, "ours": listener_unit == unit}
+    return {
+        "number": number,
+        "listening": listening,
+        "listener_pid": pid,
+        "listener_unit": listener_unit,
+        "ours": listener_unit == unit,
+    }
 
 
 def wanted_files(files: Sequence[Mapping[str, str]]) -> Tuple[installed.WantedFile, ...]:

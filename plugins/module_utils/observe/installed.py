@@ -13,7 +13,7 @@ import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Mapping, Optional, Sequence, Tuple
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import Run
 
@@ -29,6 +29,15 @@ class WantedFile:
     owner: str
     group: str
     mode: str
+
+
+def is_foreign(wanted: WantedFile) -> bool:
+    """Whether the file on the host was written by somebody else: the first line of ours says whose it is."""
+    try:
+        with open(wanted.path, "rb") as stream:
+            return stream.readline().strip() != wanted.content.encode().partition(b"\n")[0].strip()
+    except OSError:
+        return False
 
 
 def file_differences(wanted: WantedFile) -> Tuple[str, ...]:
@@ -62,17 +71,31 @@ def environment_state(path: str, requirements: Mapping[str, str]) -> Dict[str, A
     installed = installed_distributions(Path(path))
     wanted = {normalised(name): version for name, version in requirements.items()}
     missing = {name: version for name, version in wanted.items() if name not in installed}
-    differs = {name: installed[name] for name, version in wanted.items() if name in installed and installed[name] != version}
+    differs = {
+        name: installed[name] for name, version in wanted.items() if name in installed and installed[name] != version
+    }
     exists = os.access(os.path.join(path, "bin", "python"), os.X_OK)
-    return {"path": path, "exists": exists, "complete": exists and not missing and not differs, "missing": missing, "differs": differs}
+    return {
+        "path": path,
+        "exists": exists,
+        "complete": exists and not missing and not differs,
+        "missing": missing,
+        "differs": differs,
+    }
 
 
 def installed_distributions(environment: Path) -> Dict[str, str]:
     """Distributions of a virtual environment by normalised name, with their versions. A folder without RECORD is an installation that was cut off."""
+    folders = environment.glob("lib/python3*/site-packages/*.dist-info")
+    return distributions_of_listing(folder.name for folder in folders if (folder / "RECORD").exists())
+
+
+def distributions_of_listing(names: Iterable[str]) -> Dict[str, str]:
+    """Distributions by normalised name, with their versions, from the names of what lies in a site-packages folder."""
     found: Dict[str, str] = {}
-    for folder in environment.glob("lib/python3*/site-packages/*.dist-info"):
-        name, _dash, version = folder.name[: -len(".dist-info")].rpartition("-")
-        if (folder / "RECORD").exists():
+    for folder in names:
+        if folder.endswith(".dist-info"):
+            name, _dash, version = folder[: -len(".dist-info")].rpartition("-")
             found[normalised(name)] = version
     return found
 
