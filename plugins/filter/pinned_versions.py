@@ -32,7 +32,7 @@ _value:
 """
 
 import re
-from typing import Any, Callable, Dict
+from typing import Any, Callable
 
 from ansible.errors import AnsibleFilterError
 
@@ -41,12 +41,12 @@ _PIN = re.compile(
 )
 
 
-def pinned_versions(text: str) -> Dict[str, str]:
+def pinned_versions(text: str) -> dict[str, str]:
     """Versions by name. Every requirement must be pinned with `==`; options and comments are passed over.
 
     A requirement with an environment marker need not apply on the host, so it is not among them.
     """
-    pins: Dict[str, str] = {}
+    pins: dict[str, str] = {}
     for line in re.sub(r"\\\n", " ", text).splitlines():
         requirement = line.partition(" #")[0].strip()
         if not requirement or requirement.startswith(("#", "-")):
@@ -65,5 +65,5 @@ def pinned_versions(text: str) -> Dict[str, str]:
 class FilterModule:
     """Filters of the collection that read requirement locks."""
 
-    def filters(self) -> Dict[str, Callable[..., Any]]:
+    def filters(self) -> dict[str, Callable[..., Any]]:
         return {"pinned_versions": pinned_versions}

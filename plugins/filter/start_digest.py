@@ -32,7 +32,7 @@ _value:
   type: str
 """
 
-from typing import Any, Callable, Dict
+from typing import Any, Callable
 
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.start_inputs import start_digest
 
@@ -40,5 +40,5 @@ from ansible_collections.blackwell.inference.plugins.module_utils.engine.start_i
 class FilterModule:
     """Filters of the collection that speak of an engine's start."""
 
-    def filters(self) -> Dict[str, Callable[..., Any]]:
+    def filters(self) -> dict[str, Callable[..., Any]]:
         return {"start_digest": start_digest}

@@ -124,6 +124,7 @@ deployment:
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.deployment import (
     Wanted,

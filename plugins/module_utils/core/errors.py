@@ -3,16 +3,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The root of the collection's errors. Private to the collection, may change any time.
 
-    InferenceError              a sentence: what was seen, what was expected, what to do next
-    ├── ObservationError        the host could not be read (observe)
-    ├── ModelError              a model directory or profile that cannot be understood (planning)
-    ├── PlanningError           a wish that cannot be met; carries the refusals (planning)
-    └── EngineError             an engine version, flag or answer that is not known (engine)
+InferenceError              a sentence: what was seen, what was expected, what to do next
+├── ObservationError        the host could not be read (observe)
+├── ModelError              a model directory or profile that cannot be understood (planning)
+├── PlanningError           a wish that cannot be met; carries the refusals (planning)
+└── EngineError             an engine version, flag or answer that is not known (engine)
 """
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any
 
 
 class InferenceError(Exception):
@@ -20,7 +20,7 @@ class InferenceError(Exception):
 
     def __init__(self, message: str, **details: Any) -> None:
         super().__init__(message)
-        self.details: Dict[str, Any] = details
+        self.details: dict[str, Any] = details
 
 
 class ObservationError(InferenceError):

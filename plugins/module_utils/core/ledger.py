@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, Tuple
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Line:
     size_bytes: int
     source: str
 
-    def as_dict(self) -> Dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         return {"name": self.name, "size_bytes": self.size_bytes, "source": self.source}
 
 
@@ -26,7 +26,7 @@ class Ledger:
     """A capacity and what is taken from it. The table, the diff, the report and the verdict all render this."""
 
     capacity: Line
-    lines: Tuple[Line, ...]
+    lines: tuple[Line, ...]
 
     @property
     def taken_bytes(self) -> int:
@@ -36,5 +36,9 @@ class Ledger:
     def left_bytes(self) -> int:
         return self.capacity.size_bytes - self.taken_bytes
 
-    def as_dict(self) -> Dict[str, Any]:
-        return {"capacity": self.capacity.as_dict(), "lines": [line.as_dict() for line in self.lines], "left_bytes": self.left_bytes}
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "capacity": self.capacity.as_dict(),
+            "lines": [line.as_dict() for line in self.lines],
+            "left_bytes": self.left_bytes,
+        }

@@ -12,8 +12,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Callable, Dict, List, Mapping, Tuple
+from typing import Callable
 
 DIGEST_VARIABLE = "BLACKWELL_START_DIGEST"
 KINDS = ("config", "environment", "unit")
@@ -34,11 +35,11 @@ class InputChange:
     input: str
     what: str
 
-    def as_dict(self) -> Dict[str, str]:
+    def as_dict(self) -> dict[str, str]:
         return asdict(self)
 
 
-def effective_lines(kind: str, text: str) -> Tuple[str, ...]:
+def effective_lines(kind: str, text: str) -> tuple[str, ...]:
     """The lines of one input that reach the process, in order; the digest's own line is not one of them."""
     return _READERS[kind](text)
 
@@ -49,7 +50,7 @@ def start_digest(texts: Mapping[str, str]) -> str:
     return hashlib.sha256(json.dumps(effective, sort_keys=True).encode()).hexdigest()
 
 
-def changes(kind: str, started: str, wanted: str) -> Tuple[InputChange, ...]:
+def changes(kind: str, started: str, wanted: str) -> tuple[InputChange, ...]:
     """What differs between the text that a process was started with and the text wanted now; values that may be secret are not told."""
     before, after = effective_lines(kind, started), effective_lines(kind, wanted)
     if before == after:
@@ -73,9 +74,9 @@ def _sentence(kind: str, name: str, before: object, after: object) -> str:
     return f"{name}: {before} becomes {after}"
 
 
-def _by_name(lines: Tuple[str, ...]) -> Dict[str, str]:
+def _by_name(lines: tuple[str, ...]) -> dict[str, str]:
     """Lines by what stands before their separator; a name that is given more than once keeps all its values, in order."""
-    named: Dict[str, List[str]] = {}
+    named: dict[str, list[str]] = {}
     for line in lines:
         name, _separator, value = re.split(r"(=|: )", line, maxsplit=1) if re.search(r"=|: ", line) else (line, "", "")
         if name == "Environment":
@@ -85,13 +86,13 @@ def _by_name(lines: Tuple[str, ...]) -> Dict[str, str]:
     return {name: ", ".join(values) for name, values in named.items()}
 
 
-def _plain_lines(text: str) -> Tuple[str, ...]:
+def _plain_lines(text: str) -> tuple[str, ...]:
     return tuple(
         line.rstrip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", ";"))
     )
 
 
-def _unit_lines(text: str) -> Tuple[str, ...]:
+def _unit_lines(text: str) -> tuple[str, ...]:
     section, lines = "", []
     for line in _plain_lines(_join_continued(text)):
         if line.startswith("["):
@@ -109,7 +110,7 @@ def _join_continued(text: str) -> str:
     return re.sub(r"\\\n\s*", " ", text)
 
 
-_READERS: Dict[str, Callable[[str], Tuple[str, ...]]] = {
+_READERS: dict[str, Callable[[str], tuple[str, ...]]] = {
     "config": _plain_lines,
     "environment": _plain_lines,
     "unit": _unit_lines,

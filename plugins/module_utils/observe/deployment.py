@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.start_inputs import (
     DIGEST_VARIABLE,
@@ -32,16 +33,16 @@ class Wanted:
     """What is asked about; every part may be empty."""
 
     unit: str
-    port: Optional[int]
+    port: int | None
     state_directory: Path
     started_directory: Path
-    files: Tuple[installed.WantedFile, ...]
-    environments: Tuple[Mapping[str, Any], ...]
-    users: Tuple[str, ...]
-    packages: Tuple[str, ...]
+    files: tuple[installed.WantedFile, ...]
+    environments: tuple[Mapping[str, Any], ...]
+    users: tuple[str, ...]
+    packages: tuple[str, ...]
 
 
-def read_deployment(run: Run, wanted: Wanted) -> Dict[str, Any]:
+def read_deployment(run: Run, wanted: Wanted) -> dict[str, Any]:
     """Everything that decides what a run has to do, read in one go. Raises ObservationError when systemd does not answer."""
     unit = unit_state(run, wanted.unit)
     differing = {file.name: installed.file_differences(file) for file in wanted.files}
@@ -66,7 +67,7 @@ def read_deployment(run: Run, wanted: Wanted) -> Dict[str, Any]:
     }
 
 
-def _restart(unit: UnitState, wanted: Wanted) -> Dict[str, Any]:
+def _restart(unit: UnitState, wanted: Wanted) -> dict[str, Any]:
     texts = {file.kind: file.content for file in wanted.files if file.kind in KINDS}
     if set(texts) != set(KINDS):
         return {"required": False, "reasons": []}
@@ -78,8 +79,8 @@ def _restart(unit: UnitState, wanted: Wanted) -> Dict[str, Any]:
 
 
 def start_reasons(
-    unit: UnitState, wanted: Mapping[str, str], started: Mapping[str, str], process_digest: Optional[str]
-) -> Tuple[InputChange, ...]:
+    unit: UnitState, wanted: Mapping[str, str], started: Mapping[str, str], process_digest: str | None
+) -> tuple[InputChange, ...]:
     """Why the engine must be started or restarted; empty when the running process was started with exactly what is wanted.
 
     `started` holds the copies that the unit took of its inputs when it started; `process_digest` is what the process has in its environment, which
@@ -87,7 +88,7 @@ def start_reasons(
     """
     if not unit.running:
         return (InputChange("process", f"{unit.name} is {unit.active_state or 'unknown'}"),)
-    reasons: List[InputChange] = [
+    reasons: list[InputChange] = [
         InputChange("unit", f"the drop-in {path} changes what is started") for path in unit.drop_ins
     ]
     for kind in KINDS:
@@ -100,9 +101,9 @@ def start_reasons(
     return tuple(reasons)
 
 
-def _started_texts(wanted: Wanted) -> Dict[str, str]:
+def _started_texts(wanted: Wanted) -> dict[str, str]:
     """The unit copies its inputs under their own names; a copy that is missing or unreadable is simply not known."""
-    texts: Dict[str, str] = {}
+    texts: dict[str, str] = {}
     for file in wanted.files:
         if file.kind in KINDS:
             try:
@@ -112,7 +113,7 @@ def _started_texts(wanted: Wanted) -> Dict[str, str]:
     return texts
 
 
-def _package_reasons(wanted: Wanted) -> Tuple[InputChange, ...]:
+def _package_reasons(wanted: Wanted) -> tuple[InputChange, ...]:
     """What lay in the engine's environment when the process was started, against the versions pinned now."""
     pins = {
         name: version
@@ -132,7 +133,7 @@ def _package_reasons(wanted: Wanted) -> Tuple[InputChange, ...]:
     )
 
 
-def _port(number: Optional[int], unit: str) -> Optional[Dict[str, Any]]:
+def _port(number: int | None, unit: str) -> dict[str, Any] | None:
     if number is None:
         return None
     listening, pid = listener_of(number)
@@ -146,6 +147,6 @@ def _port(number: Optional[int], unit: str) -> Optional[Dict[str, Any]]:
     }
 
 
-def wanted_files(files: Sequence[Mapping[str, str]]) -> Tuple[installed.WantedFile, ...]:
+def wanted_files(files: Sequence[Mapping[str, str]]) -> tuple[installed.WantedFile, ...]:
     """Module options as values."""
     return tuple(installed.WantedFile(**file) for file in files)

@@ -11,9 +11,10 @@ import os
 import pwd
 import re
 import stat
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, Iterable, Mapping, Optional, Sequence, Tuple
+from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import Run
 
@@ -40,7 +41,7 @@ def is_foreign(wanted: WantedFile) -> bool:
         return False
 
 
-def file_differences(wanted: WantedFile) -> Tuple[str, ...]:
+def file_differences(wanted: WantedFile) -> tuple[str, ...]:
     """In what the file on the host differs from the wanted one: absent, content, owner, group, mode; empty when in nothing."""
     path = Path(wanted.path)
     try:
@@ -58,7 +59,7 @@ def file_differences(wanted: WantedFile) -> Tuple[str, ...]:
     return tuple(name for name, same in seen.items() if not same)
 
 
-def read_record(path: Path) -> Optional[Any]:
+def read_record(path: Path) -> Any | None:
     """A JSON record of an earlier run; a missing one and one that a killed run left half-written are both none."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -66,7 +67,7 @@ def read_record(path: Path) -> Optional[Any]:
         return None
 
 
-def environment_state(path: str, requirements: Mapping[str, str]) -> Dict[str, Any]:
+def environment_state(path: str, requirements: Mapping[str, str]) -> dict[str, Any]:
     """What a Python environment lacks of its pinned requirements, by the metadata folders that pip wrote."""
     installed = installed_distributions(Path(path))
     wanted = {normalised(name): version for name, version in requirements.items()}
@@ -84,15 +85,15 @@ def environment_state(path: str, requirements: Mapping[str, str]) -> Dict[str, A
     }
 
 
-def installed_distributions(environment: Path) -> Dict[str, str]:
+def installed_distributions(environment: Path) -> dict[str, str]:
     """Distributions of a virtual environment by normalised name, with their versions. A folder without RECORD is an installation that was cut off."""
     folders = environment.glob("lib/python3*/site-packages/*.dist-info")
     return distributions_of_listing(folder.name for folder in folders if (folder / "RECORD").exists())
 
 
-def distributions_of_listing(names: Iterable[str]) -> Dict[str, str]:
+def distributions_of_listing(names: Iterable[str]) -> dict[str, str]:
     """Distributions by normalised name, with their versions, from the names of what lies in a site-packages folder."""
-    found: Dict[str, str] = {}
+    found: dict[str, str] = {}
     for folder in names:
         if folder.endswith(".dist-info"):
             name, _dash, version = folder[: -len(".dist-info")].rpartition("-")
@@ -105,12 +106,12 @@ def normalised(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def missing_users(names: Sequence[str]) -> Tuple[str, ...]:
+def missing_users(names: Sequence[str]) -> tuple[str, ...]:
     known = {entry.pw_name for entry in pwd.getpwall()}
     return tuple(name for name in names if name not in known)
 
 
-def missing_packages(run: Run, names: Sequence[str]) -> Tuple[str, ...]:
+def missing_packages(run: Run, names: Sequence[str]) -> tuple[str, ...]:
     """Debian packages that are not installed; all of them where dpkg itself does not answer."""
     if not names:
         return ()

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Dict, List, Optional, Set, Tuple
 
 PROC = Path("/proc")
 CGROUP2_MOUNTS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup/systemd"))
 _LISTEN = "0A"
 
 
-def pids_of_cgroup(control_group: str, mounts: Tuple[Path, ...] = CGROUP2_MOUNTS) -> Tuple[int, ...]:
+def pids_of_cgroup(control_group: str, mounts: tuple[Path, ...] = CGROUP2_MOUNTS) -> tuple[int, ...]:
     """Pids in a control group and below it; empty when the group does not exist (any more)."""
     for mount in mounts:
         top = mount / control_group.lstrip("/")
         if (top / "cgroup.procs").exists():
-            pids: Set[int] = set()
+            pids: set[int] = set()
             for folder, _folders, names in os.walk(top):
                 if "cgroup.procs" in names:
                     pids.update(int(word) for word in _text(Path(folder) / "cgroup.procs").split())
@@ -27,13 +26,13 @@ def pids_of_cgroup(control_group: str, mounts: Tuple[Path, ...] = CGROUP2_MOUNTS
     return ()
 
 
-def environment_of(pid: int, proc: Path = PROC) -> Dict[str, str]:
+def environment_of(pid: int, proc: Path = PROC) -> dict[str, str]:
     """The environment that a process was started with; empty when it is gone or not ours to read."""
     pairs = (pair.partition("=") for pair in _text(proc / str(pid) / "environ").split("\0") if "=" in pair)
     return {name: value for name, _equals, value in pairs}
 
 
-def unit_of(pid: int, proc: Path = PROC) -> Optional[str]:
+def unit_of(pid: int, proc: Path = PROC) -> str | None:
     """The systemd unit that a process belongs to, from its control group."""
     for line in _text(proc / str(pid) / "cgroup").splitlines():
         for part in reversed(line.rpartition(":")[2].split("/")):
@@ -42,7 +41,7 @@ def unit_of(pid: int, proc: Path = PROC) -> Optional[str]:
     return None
 
 
-def listener_of(port: int, proc: Path = PROC) -> Tuple[bool, Optional[int]]:
+def listener_of(port: int, proc: Path = PROC) -> tuple[bool, int | None]:
     """Whether something listens on a TCP port, and the pid of the process when it can be seen.
 
     The kernel's socket tables name an inode; the process that has it open is searched in /proc. Sockets of other network namespaces do not show.
@@ -57,7 +56,7 @@ def listener_of(port: int, proc: Path = PROC) -> Tuple[bool, Optional[int]]:
     return True, None
 
 
-def _listening_inodes(port: int, proc: Path) -> List[str]:
+def _listening_inodes(port: int, proc: Path) -> list[str]:
     inodes = []
     for table in ("tcp", "tcp6"):
         for line in _text(proc / "net" / table).splitlines()[1:]:
@@ -67,7 +66,7 @@ def _listening_inodes(port: int, proc: Path) -> List[str]:
     return inodes
 
 
-def _open_links(folder: Path) -> List[str]:
+def _open_links(folder: Path) -> list[str]:
     links = []
     try:
         names = os.listdir(folder)

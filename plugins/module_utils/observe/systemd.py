@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Callable, Dict, Optional, Sequence, Tuple
+from typing import Any, Callable
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
 
-Run = Callable[[Sequence[str]], Tuple[int, str, str]]
+Run = Callable[[Sequence[str]], tuple[int, str, str]]
 """Runs a command and returns (exit status, stdout, stderr); `AnsibleModule.run_command` is one."""
 
 PROPERTIES = (
@@ -39,26 +40,26 @@ class UnitState:
     active_state: str
     sub_state: str
     unit_file_state: str
-    fragment_path: Optional[str]
-    drop_ins: Tuple[str, ...]
+    fragment_path: str | None
+    drop_ins: tuple[str, ...]
     need_daemon_reload: bool
     main_pid: int
-    invocation_id: Optional[str]
+    invocation_id: str | None
     result: str
     n_restarts: int
-    control_group: Optional[str]
-    cgroup_memory_bytes: Optional[int]
+    control_group: str | None
+    cgroup_memory_bytes: int | None
 
     @property
     def running(self) -> bool:
         """A process of the unit's own exists, whether it is still starting or not."""
         return self.main_pid > 0 and self.active_state in ("active", "activating", "reloading", "deactivating")
 
-    def as_dict(self) -> Dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         return dict(asdict(self), drop_ins=list(self.drop_ins))
 
 
-def show_properties(run: Run, unit: str, names: Sequence[str]) -> Dict[str, str]:
+def show_properties(run: Run, unit: str, names: Sequence[str]) -> dict[str, str]:
     """Properties of a unit by `systemctl show` (systemd 247 and later). Raises ObservationError when systemd does not answer."""
     status, out, err = run(["systemctl", "show", unit, "--no-pager", "--property", ",".join(names)])
     if status != 0:
@@ -90,7 +91,7 @@ def unit_state(run: Run, unit: str) -> UnitState:
     )
 
 
-def _whole(text: Optional[str]) -> Optional[int]:
+def _whole(text: str | None) -> int | None:
     """systemd prints what it cannot account as `[not set]`, or as 2^64 - 1 before version 252."""
     if text is None or not text.isdigit() or int(text) == 2**64 - 1:
         return None

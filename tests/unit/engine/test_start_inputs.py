@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.start_inputs import (
     InputChange,
     changes,

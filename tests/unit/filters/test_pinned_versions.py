@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible.errors import AnsibleFilterError
+
 from ansible_collections.blackwell.inference.plugins.filter.pinned_versions import pinned_versions
 
 LOCK = """# written by a tool

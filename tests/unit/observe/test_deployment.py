@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.start_inputs import start_digest
 from ansible_collections.blackwell.inference.plugins.module_utils.observe import deployment, installed, process, systemd
@@ -171,8 +172,8 @@ UnitFileState=enabled
 
 def test_a_unit_as_systemctl_shows_it():
     unit = systemd.unit_state(lambda arguments: (0, SHOW, ""), "sglang-kimi.service")
-    assert unit.running and unit.need_daemon_reload and unit.main_pid == 77 and unit.n_restarts == 2
-    assert unit.drop_ins == ("/run/a.conf", "/etc/b.conf") and unit.cgroup_memory_bytes is None
+    assert (unit.running, unit.need_daemon_reload, unit.main_pid, unit.n_restarts) == (True, True, 77, 2)
+    assert (unit.drop_ins, unit.cgroup_memory_bytes) == (("/run/a.conf", "/etc/b.conf"), None)
     assert (
         systemd.unit_state(
             lambda arguments: (0, SHOW.replace("[not set]", "18446744073709551615"), ""), "x"
@@ -184,7 +185,7 @@ def test_a_unit_as_systemctl_shows_it():
 def test_a_host_without_systemd_is_told():
     with pytest.raises(
         ObservationError,
-        match="systemctl show x ended with status 1: System has not been booted. A host that runs systemd as PID 1 was expected",
+        match=r"systemctl show x ended with status 1: System has not been booted\. A host that runs systemd as PID 1 was expected",
     ):
         systemd.unit_state(lambda arguments: (1, "", "System has not been booted"), "x")
 
