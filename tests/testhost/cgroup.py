@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from .command import HostError
@@ -21,8 +22,10 @@ def unified() -> Path:
 
 
 def make(name: str) -> Path:
+    """launcher/ for launcher.sh, machine/ for nspawn and the host, exec/ for visitors: a cgroup with children should hold no process."""
     path = unified() / name
-    path.mkdir()
+    for directory in (path, path / "launcher", path / "machine", path / "exec"):
+        directory.mkdir()
     return path
 
 
@@ -68,5 +71,6 @@ def leader(name: str) -> int | None:
     return int(found[0]) if found else None
 
 
-def enter(name: str) -> None:
-    (unified() / name / "exec/cgroup.procs").write_text(f"{os.getpid()}\n")
+def joining(name: str, part: str, argv: Sequence[str]) -> list[str]:
+    """The command line that first moves into a part of the cgroup and then becomes argv."""
+    return ["sh", "-c", 'echo $$ >"$0" && exec "$@"', str(unified() / name / part / "cgroup.procs"), *argv]

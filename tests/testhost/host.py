@@ -81,7 +81,7 @@ class Host:
 
     def execute(self, *argv: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run a program in the host as root, not through ssh; a failure is a HostError unless check is false."""
-        done = subprocess.run(self.visit(argv), preexec_fn=self.enter, capture_output=True, text=True, check=False)
+        done = attempt(*self.visit(argv))
         if check and done.returncode:
             raise HostError(
                 f"On {self.name} `{' '.join(argv)}` ended with {done.returncode}: {(done.stderr or done.stdout).strip()}"
@@ -91,11 +91,7 @@ class Host:
     def become(self, argv: Sequence[str]) -> None:
         """Turn this process into a program in the host."""
         command = self.visit(argv)
-        self.enter()
         os.execvp(command[0], command)
-
-    def enter(self) -> None:
-        cgroup.enter(self.cgroup)
 
     def visit(self, argv: Sequence[str]) -> list[str]:
         leader = cgroup.leader(self.cgroup)
@@ -104,7 +100,9 @@ class Host:
                 f"{self.name} is not running; `up {self.name}` starts it, {self.console} says why it stopped."
             )
         environment = [f"PATH={PATH}", "HOME=/root", "LANG=C.UTF-8", f"TERM={os.environ.get('TERM', 'dumb')}"]
-        return ["nsenter", "--target", str(leader), "--all", "env", "-i", *environment, *argv]
+        return cgroup.joining(
+            self.cgroup, "exec", ["nsenter", "--target", str(leader), "--all", "env", "-i", *environment, *argv]
+        )
 
 
 def up(
@@ -127,8 +125,8 @@ def up(
         furnish(host)
         if dress:
             dressing.dress(dress, host.directory / "upper", host.directory / "dress")
-        launcher = launch(host, lower)
-        wait_for_ssh(host, launcher)
+        launch(host, lower)
+        wait_for_ssh(host)
     except BaseException:
         down(host)
         raise
@@ -175,7 +173,7 @@ def furnish(host: Host) -> None:
     dressing.write(upper / "root/.ssh/authorized_keys", host.site.key.with_suffix(".pub").read_text())
 
 
-def launch(host: Host, lower: Path) -> subprocess.Popen[bytes]:
+def launch(host: Host, lower: Path) -> None:
     environment = {
         "ADDRESS": host.address,
         "BRIDGE": host.site.prefix,
@@ -191,30 +189,31 @@ def launch(host: Host, lower: Path) -> subprocess.Popen[bytes]:
     }
     network.cut(environment["LINK"])
     binds = [f"--bind={bind}" for bind in host.binds]
+    launcher = ["setsid", "--fork", "unshare", "--mount", "--net", "--", str(LAUNCHER), *binds]
     with host.console.open("wb") as console:
-        return subprocess.Popen(
-            ["unshare", "--mount", "--net", "--", str(LAUNCHER), *binds],
+        subprocess.run(
+            cgroup.joining(host.cgroup, "launcher", launcher),
             env=environment,
             cwd="/",
-            start_new_session=True,
             stdin=subprocess.DEVNULL,
             stdout=console,
             stderr=subprocess.STDOUT,
+            check=True,
         )
 
 
-def wait_for_ssh(host: Host, launcher: subprocess.Popen[bytes]) -> None:
+def wait_for_ssh(host: Host) -> None:
     deadline = time.monotonic() + BOOT_SECONDS
     while not ssh_answers(host):
-        if launcher.poll() is not None:
-            raise HostError(
-                f"{host.name} stopped while it booted. The end of its console:\n{tail(host.console.read_text(errors='replace'))}"
-            )
+        if not host.running:
+            raise HostError(f"{host.name} stopped while it booted. {last_words(host)}")
         if time.monotonic() > deadline:
-            raise HostError(
-                f"sshd of {host.name} did not answer within {BOOT_SECONDS:.0f} s. Console:\n{tail(host.console.read_text(errors='replace'))}"
-            )
+            raise HostError(f"sshd of {host.name} did not answer within {BOOT_SECONDS:.0f} s. {last_words(host)}")
         time.sleep(0.05)
+
+
+def last_words(host: Host) -> str:
+    return f"The end of its console:\n{tail(host.console.read_text(errors='replace'))}"
 
 
 def ssh_answers(host: Host) -> bool:

@@ -3,13 +3,15 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Runs one host until its power goes off. Started in a mount and a network namespace of its own, which go when it goes;
-# every variable is set by host.py. The cgroup tree: launcher/ (this), machine/ (nspawn and the host), exec/ (visitors).
+# every variable is set by host.py, which has put this process into $CGROUP/launcher.
 set -eu
-mkdir "$CGROUP/launcher" "$CGROUP/machine" "$CGROUP/exec"
-echo $$ >"$CGROUP/launcher/cgroup.procs"
 for controller in $(cat "$CGROUP/cgroup.controllers"); do
   echo "+$controller" >"$CGROUP/cgroup.subtree_control"
 done
+
+# Where nspawn keeps its locks and doors: its own, so that none outlives a kill and names of two checkouts do not meet.
+mkdir -p /run/systemd/nspawn
+mount -t tmpfs -o mode=0755 tmpfs /run/systemd/nspawn
 
 mount -t overlay overlay -o "lowerdir=$IMAGE,upperdir=$HOST/upper,workdir=$HOST/work" "$HOST/root"
 ip link set lo up
