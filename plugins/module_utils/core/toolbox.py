@@ -17,13 +17,14 @@ import platform
 import sys
 import tempfile
 import zipfile
-from typing import Any, Dict, Mapping, Protocol, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from ansible.module_utils.common.respawn import has_respawned, respawn_module
 
 DEFAULT_PATH = "/opt/blackwell-inference/toolbox"
 
-ARGUMENTS: Dict[str, Any] = {
+ARGUMENTS: dict[str, Any] = {
     "toolbox": {"type": "path", "default": DEFAULT_PATH},
     "_wheels": {"type": "list", "elements": "path"},  # set by the action plugin only
 }
@@ -77,7 +78,9 @@ def _unpack(wheels: Sequence[str], folder: str) -> None:
 def _holds(toolbox: str, imports: Sequence[str]) -> bool:
     places = [os.path.join(toolbox, "lib", "python3*", "site-packages", name) for name in imports]
     python = os.path.join(toolbox, "bin", "python")
-    return os.access(python, os.X_OK) and all(glob.glob(f"{place}.py") or glob.glob(f"{place}/__init__.py") for place in places)
+    return os.access(python, os.X_OK) and all(
+        glob.glob(f"{place}.py") or glob.glob(f"{place}/__init__.py") for place in places
+    )
 
 
 def _sentence(missing: Sequence[str], toolbox: str) -> str:

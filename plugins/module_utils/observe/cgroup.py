@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass
-from typing import List, NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import KIB
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
@@ -24,7 +24,7 @@ class _Files(NamedTuple):
     """How one version of the control groups names what we read."""
 
     limit: str
-    throttle: Optional[str]
+    throttle: str | None
     current: str
 
 
@@ -38,11 +38,11 @@ _NAMES = {
 class Cgroup:
     """`limit_bytes`: more gets a process killed; `throttle_bytes`: more gets it slowed down. None: nothing binds."""
 
-    version: Optional[int]
-    limit_bytes: Optional[int]
-    current_bytes: Optional[int]
-    limiting_path: Optional[str]
-    throttle_bytes: Optional[int]
+    version: int | None
+    limit_bytes: int | None
+    current_bytes: int | None
+    limiting_path: str | None
+    throttle_bytes: int | None
 
 
 def read_cgroup(files: HostFiles) -> Cgroup:
@@ -51,8 +51,8 @@ def read_cgroup(files: HostFiles) -> Cgroup:
         return Cgroup(None, None, None, None, None)
     version, mount, path = home
     names = _NAMES[version]
-    limits: List[Tuple[int, str]] = []
-    throttles: List[int] = []
+    limits: list[tuple[int, str]] = []
+    throttles: list[int] = []
     while True:
         folder = posixpath.join(mount, path.lstrip("/")).rstrip("/")
         limit = _limit(files, f"{folder}/{names.limit}")
@@ -74,7 +74,7 @@ def read_cgroup(files: HostFiles) -> Cgroup:
     )
 
 
-def _home(files: HostFiles) -> Optional[Tuple[int, str, str]]:
+def _home(files: HostFiles) -> tuple[int, str, str] | None:
     """Version, mount point and own path of the hierarchy that accounts memory.
 
     A host may mount both versions; memory is accounted in version 1 where its controller is listed with a hierarchy of its own.
@@ -82,7 +82,7 @@ def _home(files: HostFiles) -> Optional[Tuple[int, str, str]]:
     own = {}
     for line in (files.text("/proc/self/cgroup") or "").splitlines():
         _number, controllers, path = line.split(":", 2)
-        own.update({controller: path for controller in controllers.split(",")})
+        own.update(dict.fromkeys(controllers.split(","), path))
     for version, controller in ((1, "memory"), (2, "")):
         if controller in own:
             for mount, root in _mounts(files, version):
@@ -90,12 +90,12 @@ def _home(files: HostFiles) -> Optional[Tuple[int, str, str]]:
     return None
 
 
-def _mounts(files: HostFiles, version: int) -> List[Tuple[str, str]]:
+def _mounts(files: HostFiles, version: int) -> list[tuple[str, str]]:
     """Mount points of the wanted hierarchy, each with the group it shows as its root (`/proc/self/mountinfo`)."""
     found = []
     for line in (files.text("/proc/self/mountinfo") or "").splitlines():
         mount, _dash, source = line.partition(" - ")
-        kind, _device, options = (source.split() + ["", "", ""])[:3]
+        kind, _device, options = [*source.split(), "", "", ""][:3]
         if kind == {1: "cgroup", 2: "cgroup2"}[version] and (version == 2 or "memory" in options.split(",")):
             root, point = mount.split()[3:5]
             found.append((point, root))
@@ -108,7 +108,7 @@ def _below(path: str, root: str) -> str:
     return "/" if relative.startswith("..") or relative == "." else f"/{relative}"
 
 
-def _limit(files: HostFiles, path: str) -> Optional[int]:
+def _limit(files: HostFiles, path: str) -> int | None:
     text = files.text(path)
     if text is None or text == "max":
         return None

@@ -11,8 +11,9 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe import nvml_child
 
@@ -24,8 +25,8 @@ _GRACE_SECONDS = 0.5
 class Request:
     """What the program is asked for: which GPUs (None: all), their own facts, their rows of the interconnect."""
 
-    library: Optional[str]
-    only: Optional[List[int]] = None
+    library: str | None
+    only: list[int] | None = None
     gpus: bool = True
     rows: bool = True
 
@@ -37,19 +38,19 @@ class Request:
 class Heard:
     """What was said until the end, or until silence: then `done` is False and `asking` is the call that did not return."""
 
-    driver: Optional[Dict[str, Any]] = None
+    driver: dict[str, Any] | None = None
     count: int = 0
-    gpus: Dict[int, Dict[str, Any]] = field(default_factory=dict)
-    rows: Dict[int, Dict[str, Any]] = field(default_factory=dict)
-    asking: Optional[str] = None
+    gpus: dict[int, dict[str, Any]] = field(default_factory=dict)
+    rows: dict[int, dict[str, Any]] = field(default_factory=dict)
+    asking: str | None = None
     done: bool = False
-    refused: Optional[int] = None
-    nvml_version: Optional[str] = None
-    unloadable: Optional[str] = None
-    ended: Optional[str] = None
-    silent_seconds: Optional[float] = None
+    refused: int | None = None
+    nvml_version: str | None = None
+    unloadable: str | None = None
+    ended: str | None = None
+    silent_seconds: float | None = None
 
-    def take(self, message: Dict[str, Any]) -> None:
+    def take(self, message: dict[str, Any]) -> None:
         for part in ("gpu", "row"):
             if part in message:
                 getattr(self, f"{part}s")[message[part]["index"]] = message[part]
@@ -76,7 +77,7 @@ class Conversation:
             start_new_session=True,
         )
 
-    def hear(self, total_seconds: Optional[float] = None) -> Heard:
+    def hear(self, total_seconds: float | None = None) -> Heard:
         """Listens to the end, until an answer takes longer than the timeout, or until `total_seconds` after the start."""
         heard = Heard()
         end = self.started + (self.timeout_seconds if total_seconds is None else total_seconds)
@@ -89,7 +90,7 @@ class Conversation:
         self._leave()
         return heard
 
-    def _messages(self, end: float) -> Iterator[Dict[str, Any]]:
+    def _messages(self, end: float) -> Iterator[dict[str, Any]]:
         """Messages until the output ends or a deadline passes. The word of a call about to be made is no answer yet."""
         output = self.process.stdout
         self.silent = False

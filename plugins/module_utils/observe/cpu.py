@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Optional
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.keyed import colon_lines
@@ -19,10 +18,10 @@ _CPUS = "/sys/devices/system/cpu"
 class Cpu:
     """`physical` and `sockets` are None where the kernel does not show the packages (some guests)."""
 
-    model: Optional[str]
+    model: str | None
     logical: int
-    physical: Optional[int]
-    sockets: Optional[int]
+    physical: int | None
+    sockets: int | None
 
 
 def read_cpu(files: HostFiles) -> Cpu:
@@ -44,7 +43,7 @@ def read_cpu(files: HostFiles) -> Cpu:
     )
 
 
-def _model(block: "dict[str, str]") -> Optional[str]:
+def _model(block: dict[str, str]) -> str | None:
     """x86 names its model; Arm gives numbers only."""
     if "CPU part" in block:
         return f"Arm implementer {block.get('CPU implementer')} part {block['CPU part']}"

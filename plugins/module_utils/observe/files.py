@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Callable, Dict, List, Optional, Tuple, TypeVar
+from typing import Callable, TypeVar
 
 T = TypeVar("T")
 
@@ -28,10 +28,10 @@ class HostFiles:
 
     def __init__(self, root: str = "/") -> None:
         self.root = root
-        self._unread: Dict[str, Unread] = {}
+        self._unread: dict[str, Unread] = {}
 
     @property
-    def unread(self) -> Tuple[Unread, ...]:
+    def unread(self) -> tuple[Unread, ...]:
         return tuple(self._unread.values())
 
     @property
@@ -45,7 +45,7 @@ class HostFiles:
     def exists(self, path: str) -> bool:
         return os.path.exists(self.path(path))
 
-    def text(self, path: str) -> Optional[str]:
+    def text(self, path: str) -> str | None:
         """The file's text without white space around it; None when it is absent or could not be read."""
 
         def read(real: str) -> str:
@@ -54,7 +54,7 @@ class HostFiles:
 
         return self._try(path, read)
 
-    def number(self, path: str) -> Optional[int]:
+    def number(self, path: str) -> int | None:
         """The file's number; None when it is absent, could not be read or holds none."""
         text = self.text(path)
         try:
@@ -63,20 +63,20 @@ class HostFiles:
             self.note(path, f"holds {text!r} where a number was expected")
             return None
 
-    def names(self, path: str) -> Tuple[str, ...]:
+    def names(self, path: str) -> tuple[str, ...]:
         """The sorted names in a directory; empty when it is absent or could not be read."""
-        found: Optional[List[str]] = self._try(path, os.listdir)
+        found: list[str] | None = self._try(path, os.listdir)
         return tuple(sorted(found or ()))
 
-    def link_name(self, path: str) -> Optional[str]:
+    def link_name(self, path: str) -> str | None:
         """The last part of a link's target: the driver or IOMMU group of a device."""
-        target: Optional[str] = self._try(path, os.readlink)
+        target: str | None = self._try(path, os.readlink)
         return None if target is None else os.path.basename(target)
 
     def note(self, what: str, why: str) -> None:
         self._unread.setdefault(what, Unread(what, why))
 
-    def _try(self, path: str, read: Callable[[str], T]) -> Optional[T]:
+    def _try(self, path: str, read: Callable[[str], T]) -> T | None:
         try:
             return read(self.path(path))
         except (FileNotFoundError, NotADirectoryError):

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, Optional, Tuple
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.keyed import colon_lines
@@ -24,25 +23,31 @@ GPU_MODULES = (
 )
 _GROUPS = "/sys/kernel/iommu_groups"
 # Values of iommu_groups/N/type (Documentation/ABI/testing/sysfs-kernel-iommu_groups).
-_DOMAINS = {"identity": "passthrough", "DMA": "translated", "DMA-FQ": "translated", "blocked": "blocked", "unmanaged": "unmanaged"}
+_DOMAINS = {
+    "identity": "passthrough",
+    "DMA": "translated",
+    "DMA-FQ": "translated",
+    "blocked": "blocked",
+    "unmanaged": "unmanaged",
+}
 
 
 @dataclass(frozen=True)
 class KernelModule:
     name: str
-    version: Optional[str]
-    parameters: Dict[str, str]
+    version: str | None
+    parameters: dict[str, str]
 
 
 @dataclass(frozen=True)
 class Kernel:
     """`iommu_mode`: off, passthrough, translated, mixed or unknown (groups there, types not readable)."""
 
-    release: Optional[str]
-    command_line: Optional[str]
+    release: str | None
+    command_line: str | None
     iommu_mode: str
     iommu_groups: int
-    modules: Tuple[KernelModule, ...]
+    modules: tuple[KernelModule, ...]
 
 
 def read_kernel(files: HostFiles) -> Kernel:
@@ -56,7 +61,7 @@ def read_kernel(files: HostFiles) -> Kernel:
     )
 
 
-def _iommu_mode(files: HostFiles, groups: Tuple[str, ...]) -> str:
+def _iommu_mode(files: HostFiles, groups: tuple[str, ...]) -> str:
     if not groups:
         return "off"
     kinds = {_DOMAINS.get(text, text) for text in (files.text(f"{_GROUPS}/{group}/type") for group in groups) if text}
@@ -67,8 +72,14 @@ def _iommu_mode(files: HostFiles, groups: Tuple[str, ...]) -> str:
 
 def _module(files: HostFiles, name: str) -> KernelModule:
     home = f"/sys/module/{name}"
-    parameters = {parameter: files.text(f"{home}/parameters/{parameter}") for parameter in files.names(f"{home}/parameters")}
+    parameters = {
+        parameter: files.text(f"{home}/parameters/{parameter}") for parameter in files.names(f"{home}/parameters")
+    }
     if name == "nvidia":
         # Its NVreg_ parameters are hidden from sysfs; the driver lists them here, without the prefix.
-        parameters.update({f"NVreg_{key}": value for key, value in colon_lines(files.text("/proc/driver/nvidia/params")).items()})
-    return KernelModule(name, files.text(f"{home}/version"), {key: value for key, value in parameters.items() if value is not None})
+        parameters.update(
+            {f"NVreg_{key}": value for key, value in colon_lines(files.text("/proc/driver/nvidia/params")).items()}
+        )
+    return KernelModule(
+        name, files.text(f"{home}/version"), {key: value for key, value in parameters.items() if value is not None}
+    )

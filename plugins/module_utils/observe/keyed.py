@@ -6,26 +6,25 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, Optional
 
 _KIB_LINE = re.compile(r"^(?:Node \d+ )?([^:]+):\s+(\d+)( kB)?$")
 
 
-def meminfo(text: Optional[str]) -> Dict[str, int]:
+def meminfo(text: str | None) -> dict[str, int]:
     """`/proc/meminfo` or a NUMA node's `meminfo`: bytes for the lines in kB, plain numbers for the others."""
     found = (_KIB_LINE.match(line.strip()) for line in (text or "").splitlines())
     return {match[1]: int(match[2]) * (1024 if match[3] else 1) for match in found if match}
 
 
-def kstat(text: Optional[str]) -> Dict[str, int]:
+def kstat(text: str | None) -> dict[str, int]:
     """A ZFS kstat table (`name type data`): the numeric rows."""
     rows = (line.split() for line in (text or "").splitlines())
     return {row[0]: int(row[2]) for row in rows if len(row) == 3 and row[2].isdigit()}
 
 
-def colon_lines(text: Optional[str]) -> Dict[str, str]:
+def colon_lines(text: str | None) -> dict[str, str]:
     """Lines of `name: value`, the first of each name."""
-    found: Dict[str, str] = {}
+    found: dict[str, str] = {}
     for line in (text or "").splitlines():
         name, colon, value = line.partition(":")
         if colon:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Optional
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
 
@@ -18,8 +17,8 @@ _LINE = re.compile(r"^Max locked memory\s+(\w+)\s+(\w+)", re.MULTILINE)
 class Memlock:
     """None: unlimited. A unit sets its own limit; the hard one of a container bounds even that."""
 
-    soft_bytes: Optional[int]
-    hard_bytes: Optional[int]
+    soft_bytes: int | None
+    hard_bytes: int | None
 
 
 def read_memlock(files: HostFiles) -> Memlock:

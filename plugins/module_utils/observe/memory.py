@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import dataclass
-from typing import Optional, Tuple
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.keyed import kstat, meminfo
@@ -25,7 +24,7 @@ class HugePages:
     size_bytes: int
     total: int
     free: int
-    node: Optional[int]
+    node: int | None
 
 
 @dataclass(frozen=True)
@@ -50,9 +49,9 @@ class Memory:
     zfs_arc_bytes: int
     zfs_arc_min_bytes: int
     zfs_arc_max_bytes: int
-    transparent_huge_pages: Optional[str]
-    huge_pages: Tuple[HugePages, ...]
-    numa_nodes: Tuple[NumaNode, ...]
+    transparent_huge_pages: str | None
+    huge_pages: tuple[HugePages, ...]
+    numa_nodes: tuple[NumaNode, ...]
 
 
 def read_memory(files: HostFiles) -> Memory:
@@ -82,18 +81,18 @@ def read_memory(files: HostFiles) -> Memory:
     )
 
 
-def _bracketed(text: Optional[str]) -> Optional[str]:
+def _bracketed(text: str | None) -> str | None:
     """The chosen word of a sysfs choice, for example `madvise` of `always [madvise] never`."""
     found = re.search(r"\[(\w+)\]", text or "")
     return found[1] if found else None
 
 
-def _nodes(files: HostFiles) -> Tuple[int, ...]:
+def _nodes(files: HostFiles) -> tuple[int, ...]:
     found = (_NODE_NAME.match(name) for name in files.names(_NODES))
     return tuple(sorted(int(match[1]) for match in found if match))
 
 
-def _numa_nodes(files: HostFiles) -> Tuple[NumaNode, ...]:
+def _numa_nodes(files: HostFiles) -> tuple[NumaNode, ...]:
     nodes = []
     for node in _nodes(files):
         lines = meminfo(files.text(f"{_NODES}/node{node}/meminfo"))
@@ -102,8 +101,9 @@ def _numa_nodes(files: HostFiles) -> Tuple[NumaNode, ...]:
     return tuple(nodes)
 
 
-def _huge_pages(files: HostFiles) -> Tuple[HugePages, ...]:
-    homes = [(node, f"{_NODES}/node{node}/hugepages") for node in _nodes(files)] or [(None, "/sys/kernel/mm/hugepages")]
+def _huge_pages(files: HostFiles) -> tuple[HugePages, ...]:
+    homes: list[tuple[int | None, str]] = [(node, f"{_NODES}/node{node}/hugepages") for node in _nodes(files)]
+    homes = homes or [(None, "/sys/kernel/mm/hugepages")]
     pages = []
     for node, home in homes:
         sizes = (_PAGE_NAME.match(name) for name in files.names(home))

@@ -11,9 +11,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Dict, List, Optional, Protocol, Tuple
+from typing import Any, Optional, Protocol
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.conversation import Conversation, Heard, Request
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.conversation import (
+    Conversation,
+    Heard,
+    Request,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles, Unread
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_errors import (
     LOST,
@@ -27,7 +31,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_e
 # "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build ..." and, closed, "... UNIX x86_64 Kernel Module  535.54.03 ..."
 _MODULE = re.compile(r"^NVRM version: (?P<flavour>.*?Kernel Module(?: for \S+)?)\s+(?P<version>[\d.]+)", re.MULTILINE)
 
-Matrix = List[List[Optional[str]]]
+Matrix = list[list[Optional[str]]]
 
 
 @dataclass(frozen=True)
@@ -36,27 +40,27 @@ class Gpu:
 
     index: int
     state: str = "ok"
-    error: Optional[str] = None
-    minor: Optional[int] = None
-    name: Optional[str] = None
-    uuid: Optional[str] = None
-    serial: Optional[str] = None
-    pci_address: Optional[str] = None
-    memory_total_bytes: Optional[int] = None
-    memory_used_bytes: Optional[int] = None
-    memory_reserved_bytes: Optional[int] = None
-    memory_free_bytes: Optional[int] = None
-    bar1_total_bytes: Optional[int] = None
-    compute_capability: Optional[str] = None
-    ecc: Optional[Dict[str, bool]] = None
-    mig: Optional[Dict[str, bool]] = None
-    persistence: Optional[bool] = None
-    power: Optional[Dict[str, Optional[float]]] = None
-    pcie: Optional[Dict[str, Optional[int]]] = None
-    numa_node: Optional[int] = None
-    cpu_affinity: Optional[str] = None
-    nvlinks_active: Optional[int] = None
-    fabric: Optional[Dict[str, str]] = None
+    error: str | None = None
+    minor: int | None = None
+    name: str | None = None
+    uuid: str | None = None
+    serial: str | None = None
+    pci_address: str | None = None
+    memory_total_bytes: int | None = None
+    memory_used_bytes: int | None = None
+    memory_reserved_bytes: int | None = None
+    memory_free_bytes: int | None = None
+    bar1_total_bytes: int | None = None
+    compute_capability: str | None = None
+    ecc: dict[str, bool] | None = None
+    mig: dict[str, bool] | None = None
+    persistence: bool | None = None
+    power: dict[str, float | None] | None = None
+    pcie: dict[str, int | None] | None = None
+    numa_node: int | None = None
+    cpu_affinity: str | None = None
+    nvlinks_active: int | None = None
+    fabric: dict[str, str] | None = None
 
 
 _GPU_FIELDS = {item.name for item in fields(Gpu)}
@@ -66,12 +70,12 @@ _GPU_FIELDS = {item.name for item in fields(Gpu)}
 class Driver:
     """`kernel_module_open`: None where no module is loaded or its flavour does not show."""
 
-    version: Optional[str] = None
-    nvml_version: Optional[str] = None
-    cuda_version: Optional[str] = None
-    kernel_module_version: Optional[str] = None
-    kernel_module_open: Optional[bool] = None
-    error: Optional[str] = None
+    version: str | None = None
+    nvml_version: str | None = None
+    cuda_version: str | None = None
+    kernel_module_version: str | None = None
+    kernel_module_open: bool | None = None
+    error: str | None = None
 
 
 @dataclass(frozen=True)
@@ -86,9 +90,9 @@ class Interconnect:
 @dataclass(frozen=True)
 class NvmlReading:
     driver: Driver
-    gpus: Tuple[Gpu, ...] = ()
-    rows: Dict[int, Dict[str, Dict[str, Optional[str]]]] = field(default_factory=dict)
-    unread: Tuple[Unread, ...] = ()
+    gpus: tuple[Gpu, ...] = ()
+    rows: dict[int, dict[str, dict[str, str | None]]] = field(default_factory=dict)
+    unread: tuple[Unread, ...] = ()
 
     @property
     def interconnect(self) -> Interconnect:
@@ -110,7 +114,7 @@ class ChildNvmlReader:
     """Reads NVML in child processes. `timeout_seconds`: how long one answer may take; the whole takes at most four times as long."""
 
     files: HostFiles
-    library: Optional[str]
+    library: str | None
     timeout_seconds: float
 
     def read(self) -> NvmlReading:
@@ -132,7 +136,7 @@ class ChildNvmlReader:
     def _start(self, request: Request) -> Conversation:
         return Conversation(request, self.timeout_seconds)
 
-    def _one_by_one(self, indices: List[int], unread: List[Unread]) -> Dict[int, Gpu]:
+    def _one_by_one(self, indices: list[int], unread: list[Unread]) -> dict[int, Gpu]:
         """All at once, so that the whole takes as long as the slowest and several hung GPUs cost no more than one."""
         started = {index: self._start(Request(self.library, only=[index], rows=False)) for index in indices}
         gpus = {}
@@ -143,7 +147,7 @@ class ChildNvmlReader:
             unread.extend(_silent(facts or {}))
         return gpus
 
-    def _rows(self, heard: Heard, gpus: Dict[int, Gpu], unread: List[Unread]) -> Dict[int, Dict[str, Any]]:
+    def _rows(self, heard: Heard, gpus: dict[int, Gpu], unread: list[Unread]) -> dict[int, dict[str, Any]]:
         """The interconnect of the GPUs that answer, when the first conversation broke off before it was told in full."""
         if len(heard.gpus) < heard.count:
             healthy = [index for index in sorted(gpus) if gpus[index].state == "ok"]
@@ -161,7 +165,7 @@ def read_kernel_module(files: HostFiles) -> Driver:
     return Driver(kernel_module_version=found["version"], kernel_module_open="Open" in found["flavour"])
 
 
-def _gpu(facts: Dict[str, Any]) -> Gpu:
+def _gpu(facts: dict[str, Any]) -> Gpu:
     known = {name: value for name, value in facts.items() if name in _GPU_FIELDS}
     failed = facts.get("failed")
     if failed is None:
@@ -173,5 +177,5 @@ def _unheard(index: int, heard: Heard) -> Gpu:
     return Gpu(index, "error" if heard.silent_seconds is None else "timeout", silence_sentence(index, heard))
 
 
-def _silent(facts: Dict[str, Any]) -> List[Unread]:
+def _silent(facts: dict[str, Any]) -> list[Unread]:
     return [Unread(f"{note['what']} of GPU {facts['index']}", note["why"]) for note in facts.get("silent", ())]

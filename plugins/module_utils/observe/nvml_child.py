@@ -13,20 +13,23 @@ import ctypes
 import json
 import os
 import sys
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from collections.abc import Iterator
+from typing import Any, Callable
 
-ANCESTORS = {0: "INTERNAL", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
-P2P = {
-    0: "OK",
-    1: "CHIPSET_NOT_SUPPORTED",
-    2: "GPU_NOT_SUPPORTED",
-    3: "IOH_TOPOLOGY_NOT_SUPPORTED",
-    4: "DISABLED_BY_REGKEY",
-    5: "NOT_SUPPORTED",
-    6: "UNKNOWN",
-}
-P2P_READ, P2P_WRITE = 0, 1  # the package's own constant for reading is a tuple, by a stray comma
-FABRIC_STATES = {1: "not_started", 2: "in_progress", 3: "completed"}
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_words import (
+    ANCESTORS,
+    FABRIC_STATES,
+    P2P,
+    P2P_READ,
+    P2P_WRITE,
+    bits,
+    pair,
+    pci_address,
+    ranges,
+    status_name,
+    text,
+)
+
 _CPU_WORDS = 64  # 64-bit words of a CPU mask: 4096 CPUs
 _NODE_WORDS = 4
 _NODE_SCOPE = 0
@@ -39,10 +42,10 @@ class Lost(Exception):
 class Child:
     """One conversation with NVML. `nvml` is the module of nvidia-ml-py, `tell` prints a message."""
 
-    def __init__(self, nvml: Any, tell: Callable[[Dict[str, Any]], None]) -> None:
+    def __init__(self, nvml: Any, tell: Callable[[dict[str, Any]], None]) -> None:
         self.nvml = nvml
         self.tell = tell
-        self.silent: List[Dict[str, str]] = []
+        self.silent: list[dict[str, str]] = []
 
     def ask(self, call: str, *arguments: Any) -> Any:
         """The call's answer, text as str; None when this GPU or library does not know the question, or refuses it."""
@@ -58,7 +61,7 @@ class Child:
             return None
         return answer.decode() if isinstance(answer, bytes) else answer
 
-    def driver(self) -> Dict[str, Any]:
+    def driver(self) -> dict[str, Any]:
         cuda = self.ask("nvmlSystemGetCudaDriverVersion_v2")
         return {
             "version": self.ask("nvmlSystemGetDriverVersion"),
@@ -71,9 +74,9 @@ class Child:
         self.tell({"asking": "nvmlDeviceGetHandleByIndex"})
         return self.nvml.nvmlDeviceGetHandleByIndex(index)
 
-    def gpu(self, index: int) -> Dict[str, Any]:
+    def gpu(self, index: int) -> dict[str, Any]:
         """All about one GPU; `error` is NVML's number when it broke off, what was learnt before stays."""
-        facts: Dict[str, Any] = {"index": index}
+        facts: dict[str, Any] = {"index": index}
         self.silent = []
         try:
             handle = self.handle(index)
@@ -86,17 +89,19 @@ class Child:
         facts["silent"] = self.silent
         return facts
 
-    def row(self, index: int, handles: Dict[int, Any]) -> Dict[str, Any]:
+    def row(self, index: int, handles: dict[int, Any]) -> dict[str, Any]:
         """How GPU `index` reaches each of the others."""
-        ancestor, read, write = {}, {}, {}
+        ancestor: dict[int, str | None] = {}
+        read: dict[int, str | None] = {}
+        write: dict[int, str | None] = {}
         for other, handle in handles.items():
             if other == index:
                 ancestor[other] = read[other] = write[other] = "SELF"
                 continue
-            pair = (handles[index], handle)
-            ancestor[other] = ANCESTORS.get(self._ask_pair("nvmlDeviceGetTopologyCommonAncestor", *pair))
-            read[other] = P2P.get(self._ask_pair("nvmlDeviceGetP2PStatus", *pair, P2P_READ))
-            write[other] = P2P.get(self._ask_pair("nvmlDeviceGetP2PStatus", *pair, P2P_WRITE))
+            both = (handles[index], handle)
+            ancestor[other] = ANCESTORS.get(self._ask_pair("nvmlDeviceGetTopologyCommonAncestor", *both))
+            read[other] = P2P.get(self._ask_pair("nvmlDeviceGetP2PStatus", *both, P2P_READ))
+            write[other] = P2P.get(self._ask_pair("nvmlDeviceGetP2PStatus", *both, P2P_WRITE))
         return {"index": index, "ancestor": ancestor, "p2p_read": read, "p2p_write": write}
 
     def _ask_pair(self, call: str, *arguments: Any) -> Any:
@@ -105,17 +110,17 @@ class Child:
         except Lost:
             return None
 
-    def _identity(self, handle: Any) -> Iterator[Tuple[str, Any]]:
+    def _identity(self, handle: Any) -> Iterator[tuple[str, Any]]:
         yield "uuid", self.ask("nvmlDeviceGetUUID", handle)
         pci = self.ask("nvmlDeviceGetPciInfo_v3", handle)
-        yield "pci_address", None if pci is None else pci_address(_text(pci.busId))
+        yield "pci_address", None if pci is None else pci_address(text(pci.busId))
         yield "name", self.ask("nvmlDeviceGetName", handle)
         yield "serial", self.ask("nvmlDeviceGetSerial", handle)
         yield "minor", self.ask("nvmlDeviceGetMinorNumber", handle)
         capability = self.ask("nvmlDeviceGetCudaComputeCapability", handle)
         yield "compute_capability", None if capability is None else "{}.{}".format(*capability)
 
-    def _memory(self, handle: Any) -> Iterator[Tuple[str, Any]]:
+    def _memory(self, handle: Any) -> Iterator[tuple[str, Any]]:
         # Version 2 tells the driver's own part from what processes use; version 1 adds them up.
         memory = self.ask("nvmlDeviceGetMemoryInfo", handle, self.nvml.nvmlMemory_v2)
         reserved = None if memory is None else memory.reserved
@@ -128,9 +133,9 @@ class Child:
         bar1 = self.ask("nvmlDeviceGetBAR1MemoryInfo", handle)
         yield "bar1_total_bytes", None if bar1 is None else bar1.bar1Total
 
-    def _modes(self, handle: Any) -> Iterator[Tuple[str, Any]]:
-        yield "ecc", _pair(self.ask("nvmlDeviceGetEccMode", handle))
-        yield "mig", _pair(self.ask("nvmlDeviceGetMigMode", handle))
+    def _modes(self, handle: Any) -> Iterator[tuple[str, Any]]:
+        yield "ecc", pair(self.ask("nvmlDeviceGetEccMode", handle))
+        yield "mig", pair(self.ask("nvmlDeviceGetMigMode", handle))
         persistence = self.ask("nvmlDeviceGetPersistenceMode", handle)
         yield "persistence", None if persistence is None else bool(persistence)
         low, high = self.ask("nvmlDeviceGetPowerManagementLimitConstraints", handle) or (None, None)
@@ -143,7 +148,7 @@ class Child:
         }
         yield "power", {name: None if value is None else value / 1000 for name, value in milliwatts.items()}
 
-    def _links(self, handle: Any) -> Iterator[Tuple[str, Any]]:
+    def _links(self, handle: Any) -> Iterator[tuple[str, Any]]:
         yield (
             "pcie",
             {
@@ -156,7 +161,7 @@ class Child:
         yield "nvlinks_active", self._nvlinks(handle)
         yield "fabric", self._fabric(handle)
 
-    def _nvlinks(self, handle: Any) -> Optional[int]:
+    def _nvlinks(self, handle: Any) -> int | None:
         """Links that are up; None on a card without NVLink. A number past the last link is an invalid argument."""
         states = []
         for link in range(self.nvml.NVML_NVLINK_MAX_LINKS):
@@ -168,7 +173,7 @@ class Child:
             states.append(state)
         return sum(1 for state in states if state) if states else None
 
-    def _fabric(self, handle: Any) -> Optional[Dict[str, Any]]:
+    def _fabric(self, handle: Any) -> dict[str, Any] | None:
         info = self.nvml.c_nvmlGpuFabricInfoV_t()
         if self.ask("nvmlDeviceGetGpuFabricInfoV", handle, ctypes.byref(info)) is None:
             info = self.nvml.c_nvmlGpuFabricInfo_t()
@@ -178,56 +183,21 @@ class Child:
             return None
         return {"state": FABRIC_STATES.get(info.state, str(info.state)), "status": status_name(self.nvml, info.status)}
 
-    def _places(self, handle: Any) -> Iterator[Tuple[str, Any]]:
-        yield "cpu_affinity", ranges(_bits(self.ask("nvmlDeviceGetCpuAffinity", handle, _CPU_WORDS)))
-        nodes = _bits(self.ask("nvmlDeviceGetMemoryAffinity", handle, _NODE_WORDS, _NODE_SCOPE))
+    def _places(self, handle: Any) -> Iterator[tuple[str, Any]]:
+        yield "cpu_affinity", ranges(bits(self.ask("nvmlDeviceGetCpuAffinity", handle, _CPU_WORDS)))
+        nodes = bits(self.ask("nvmlDeviceGetMemoryAffinity", handle, _NODE_WORDS, _NODE_SCOPE))
         yield "numa_node", nodes[0] if len(nodes) == 1 else None
 
 
-def pci_address(bus_id: str) -> str:
-    """NVML writes the domain with eight digits, Linux with four (or as many as it needs)."""
-    domain, rest = bus_id.lower().split(":", 1)
-    return f"{int(domain, 16):04x}:{rest}"
-
-
-def ranges(numbers: List[int]) -> Optional[str]:
-    """`[0, 1, 2, 5]` as Linux writes CPU lists: `0-2,5`; None for none."""
-    parts: List[List[int]] = []
-    for number in numbers:
-        if parts and number == parts[-1][1] + 1:
-            parts[-1][1] = number
-        else:
-            parts.append([number, number])
-    return ",".join(f"{low}-{high}" if high > low else str(low) for low, high in parts) or None
-
-
-def status_name(nvml: Any, value: int) -> str:
-    """The name of an NVML return code without its prefix, `SUCCESS` for 0."""
-    names = {getattr(nvml, name): name[len("NVML_ERROR_") :] for name in dir(nvml) if name.startswith("NVML_ERROR_")}
-    return "SUCCESS" if value == 0 else names.get(value, str(value))
-
-
-def _bits(words: Any) -> List[int]:
-    return [64 * position + bit for position, word in enumerate(words or ()) for bit in range(64) if word >> bit & 1]
-
-
-def _pair(modes: Any) -> Optional[Dict[str, bool]]:
-    return None if modes is None else {"current": bool(modes[0]), "pending": bool(modes[1])}
-
-
-def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
-
-
-def _library_version(child: Child) -> Optional[str]:
+def _library_version(child: Child) -> str | None:
     """The version of the NVML library, which it tells even when it cannot reach the driver."""
     try:
-        return _text(child.nvml.nvmlSystemGetNVMLVersion())
+        return text(child.nvml.nvmlSystemGetNVMLVersion())
     except child.nvml.NVMLError:
         return None
 
 
-def converse(child: Child, only: Optional[List[int]], rows: bool, gpus: bool) -> None:
+def converse(child: Child, only: list[int] | None, rows: bool, gpus: bool) -> None:
     """`only`: the GPUs to talk about, all by default; `gpus`, `rows`: which of the two kinds of facts are wanted."""
     nvml = child.nvml
     child.tell({"asking": "nvmlInit"})
@@ -257,7 +227,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
 
-    def tell(message: Dict[str, Any]) -> None:
+    def tell(message: dict[str, Any]) -> None:
         answers.write(json.dumps(message) + "\n")
 
     import pynvml

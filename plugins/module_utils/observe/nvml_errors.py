@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import Dict, Optional
-
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.conversation import Heard
 
 GPU_IS_LOST, RESET_REQUIRED, LIB_RM_VERSION_MISMATCH = 15, 16, 18
@@ -17,20 +15,20 @@ NO_DEVICES = (
     "and a container or VM sees only the GPUs that were given to it."
 )
 
-_HOST: Dict[int, str] = {
+_HOST: dict[int, str] = {
     4: "NVML may not open the driver's device nodes (no permission): run as root, or give this user access to /dev/nvidiactl and /dev/nvidia*.",
     9: "The NVIDIA kernel module is not loaded: load it with `modprobe nvidia`, or install the driver; in a container its host must load it.",
     12: "The NVIDIA library libnvidia-ml.so.1 was not found: install the NVIDIA driver, or name the library with nvml_library.",
     999: "NVML could not start (unknown error): look for NVRM or Xid in the kernel log; in a container check that it may use /dev/nvidiactl.",
 }
 
-_GPU: Dict[int, str] = {
+_GPU: dict[int, str] = {
     GPU_IS_LOST: "GPU {index} is lost: it fell off the bus. Look for Xid 79 in the kernel log; a reboot or power cycle of the host brings it back.",
     RESET_REQUIRED: "GPU {index} answers nothing until it is reset: stop what uses it and reset it, or reboot the host.",
 }
 
 
-def refusal_sentence(code: int, nvml_version: Optional[str], kernel_version: Optional[str], library: Optional[str]) -> str:
+def refusal_sentence(code: int, nvml_version: str | None, kernel_version: str | None, library: str | None) -> str:
     """Why NVML did not start."""
     if code == LIB_RM_VERSION_MISMATCH:
         return (
@@ -42,7 +40,7 @@ def refusal_sentence(code: int, nvml_version: Optional[str], kernel_version: Opt
     return _HOST.get(code, f"NVML could not start: it answered with error {code}.")
 
 
-def host_sentence(heard: Heard, kernel_version: Optional[str], library: Optional[str]) -> str:
+def host_sentence(heard: Heard, kernel_version: str | None, library: str | None) -> str:
     """Why nothing at all was learnt from NVML."""
     if heard.unloadable is not None:
         return f"The NVIDIA library {library} could not be loaded: {heard.unloadable}. Name a library for this machine with nvml_library."
@@ -53,7 +51,9 @@ def host_sentence(heard: Heard, kernel_version: Optional[str], library: Optional
 
 def gpu_sentence(index: int, code: int) -> str:
     """Why NVML answers nothing about one GPU."""
-    return _GPU.get(code, "GPU {index} could not be read: NVML answered with error {code}.").format(index=index, code=code)
+    return _GPU.get(code, "GPU {index} could not be read: NVML answered with error {code}.").format(
+        index=index, code=code
+    )
 
 
 def silence_sentence(index: int, heard: Heard) -> str:

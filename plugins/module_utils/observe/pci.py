@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional, Tuple
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
 
@@ -21,13 +20,13 @@ class PciGpu:
 
     address: str
     device_id: str
-    driver: Optional[str]
-    numa_node: Optional[int]
-    local_cpus: Optional[str]
-    iommu_group: Optional[int]
+    driver: str | None
+    numa_node: int | None
+    local_cpus: str | None
+    iommu_group: int | None
 
 
-def read_pci_gpus(files: HostFiles) -> Tuple[PciGpu, ...]:
+def read_pci_gpus(files: HostFiles) -> tuple[PciGpu, ...]:
     return tuple(_gpu(files, address) for address in files.names(_DEVICES) if _is_gpu(files, f"{_DEVICES}/{address}"))
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Dict, Optional, Tuple
+from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.cgroup import Cgroup, read_cgroup
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.cpu import Cpu, read_cpu
@@ -14,9 +14,17 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.files 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel import Kernel, read_kernel
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.limits import Memlock, read_memlock
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.memory import Memory, read_memory
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml import Driver, Gpu, Interconnect, NvmlReader
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml import (
+    Driver,
+    Gpu,
+    Interconnect,
+    NvmlReader,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import PciGpu, read_pci_gpus
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.virtualisation import Virtualisation, read_virtualisation
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.virtualisation import (
+    Virtualisation,
+    read_virtualisation,
+)
 
 SCHEMA = 1
 
@@ -24,23 +32,23 @@ SCHEMA = 1
 @dataclass(frozen=True)
 class HostTopology:
     schema: int
-    gpus: Tuple[Gpu, ...]
+    gpus: tuple[Gpu, ...]
     interconnect: Interconnect
     driver: Driver
-    pci_gpus: Tuple[PciGpu, ...]
+    pci_gpus: tuple[PciGpu, ...]
     memory: Memory
     cgroup: Cgroup
     memlock: Memlock
     cpu: Cpu
     virtualisation: Virtualisation
     kernel: Kernel
-    unread: Tuple[Unread, ...]
+    unread: tuple[Unread, ...]
 
-    def as_dict(self) -> Dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def observe(files: HostFiles, nvml: NvmlReader, detected_virtualisation: Optional[str]) -> HostTopology:
+def observe(files: HostFiles, nvml: NvmlReader, detected_virtualisation: str | None) -> HostTopology:
     reading = nvml.read()
     on_bus = read_pci_gpus(files)
     return HostTopology(
@@ -59,7 +67,7 @@ def observe(files: HostFiles, nvml: NvmlReader, detected_virtualisation: Optiona
     )
 
 
-def _placed(gpu: Gpu, on_bus: Dict[str, PciGpu]) -> Gpu:
+def _placed(gpu: Gpu, on_bus: dict[str, PciGpu]) -> Gpu:
     """The kernel's word on where a GPU sits goes before NVML's, which in a guest names every node or none."""
     device = on_bus.get(gpu.pci_address or "")
     if device is None:

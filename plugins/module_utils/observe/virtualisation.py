@@ -11,19 +11,30 @@ from __future__ import annotations
 import shutil
 import subprocess
 from dataclasses import dataclass
-from typing import List, NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
 
 _DMI = "/sys/class/dmi/id"
-_CONTAINERS = ("lxc", "lxc-libvirt", "docker", "podman", "systemd-nspawn", "openvz", "wsl", "proot", "pouch", "container-other")
+_CONTAINERS = (
+    "lxc",
+    "lxc-libvirt",
+    "docker",
+    "podman",
+    "systemd-nspawn",
+    "openvz",
+    "wsl",
+    "proot",
+    "pouch",
+    "container-other",
+)
 
 
 class _Sign(NamedTuple):
     """A file that gives a kind of machine away: by being there, or by holding a word."""
 
     path: str
-    word: Optional[str]
+    word: str | None
     kind: str
 
 
@@ -50,27 +61,27 @@ class Virtualisation:
     """`proxmox` is None where a Proxmox VE host would not show."""
 
     kind: str
-    proxmox: Optional[bool]
-    evidence: Tuple[str, ...]
+    proxmox: bool | None
+    evidence: tuple[str, ...]
 
 
-def ask_systemd() -> Optional[str]:
+def ask_systemd() -> str | None:
     """What `systemd-detect-virt` prints; None where it is absent or silent."""
     program = shutil.which("systemd-detect-virt")
     if program is None:
         return None
     try:
         # It exits with 1 for "none", which is an answer.
-        answer = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=False)  # noqa: S603
+        answer = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return answer.stdout.decode().strip() or None
 
 
-def read_virtualisation(files: HostFiles, detected: Optional[str]) -> Virtualisation:
+def read_virtualisation(files: HostFiles, detected: str | None) -> Virtualisation:
     """`detected`: the word of `systemd-detect-virt`, which wins over our own evidence."""
-    evidence: List[str] = []
-    kinds: List[str] = []
+    evidence: list[str] = []
+    kinds: list[str] = []
     if detected is not None:
         evidence.append(f"systemd-detect-virt says {detected}")
         kinds.append("bare_metal" if detected == "none" else detected)
@@ -90,7 +101,7 @@ def read_virtualisation(files: HostFiles, detected: Optional[str]) -> Virtualisa
     return Virtualisation(kind, proxmox, (*evidence, *why))
 
 
-def _kind(kinds: List[str], detected: Optional[str]) -> str:
+def _kind(kinds: list[str], detected: str | None) -> str:
     if not kinds:
         return "bare_metal"
     containers = [kind for kind in kinds if kind in _CONTAINERS]
@@ -103,7 +114,7 @@ def _shows(files: HostFiles, sign: _Sign) -> bool:
     return sign.word in (files.text(sign.path) or "")
 
 
-def _proxmox(files: HostFiles, kind: str) -> Tuple[Optional[bool], Tuple[str, ...]]:
+def _proxmox(files: HostFiles, kind: str) -> tuple[bool | None, tuple[str, ...]]:
     """A container shares its host's kernel, so the host shows; a VM shows it only by Proxmox's own firmware (OVMF, not SeaBIOS)."""
     release = files.text("/proc/sys/kernel/osrelease") or ""
     if release.endswith("-pve"):
