@@ -104,8 +104,9 @@ def _mounts(files: HostFiles, version: int) -> list[tuple[str, str]]:
 
 def _below(path: str, root: str) -> str:
     """Own path as seen below the mount point; outside of it (another namespace's) the mount point itself is the best we have."""
-    relative = posixpath.relpath(path, root)
-    return "/" if relative.startswith("..") or relative == "." else f"/{relative}"
+    if path == root or path.startswith("/.."):
+        return "/"
+    return path[len(root.rstrip("/")) :] if path.startswith(f"{root.rstrip('/')}/") else "/"
 
 
 def _limit(files: HostFiles, path: str) -> int | None:

@@ -93,7 +93,7 @@ def start_reasons(
     ]
     for kind in KINDS:
         if kind not in started:
-            reasons.append(InputChange(kind, "what the running process was started with is not recorded"))
+            reasons.append(InputChange(kind, f"the {kind} that the running process was started with is not recorded"))
         else:
             reasons.extend(changes(kind, started[kind], wanted[kind]))
     if not reasons and process_digest != start_digest(wanted):

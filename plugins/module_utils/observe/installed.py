@@ -18,6 +18,8 @@ from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import Run
 
+MARKER = "Ansible managed: blackwell.inference"
+
 
 @dataclass(frozen=True)
 class WantedFile:
@@ -33,10 +35,11 @@ class WantedFile:
 
 
 def is_foreign(wanted: WantedFile) -> bool:
-    """Whether the file on the host was written by somebody else: the first line of ours says whose it is."""
+    """Whether somebody else wrote the file on the host: those of ours that people may have made by hand before say whose they are."""
     try:
-        with open(wanted.path, "rb") as stream:
-            return stream.readline().strip() != wanted.content.encode().partition(b"\n")[0].strip()
+        return MARKER in wanted.content and MARKER not in Path(wanted.path).read_text(
+            encoding="utf-8", errors="replace"
+        )
     except OSError:
         return False
 

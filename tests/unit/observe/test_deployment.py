@@ -46,7 +46,7 @@ RUNNING = systemd.UnitState(
             RUNNING,
             {"config": WANTED["config"], "unit": WANTED["unit"]},
             start_digest(WANTED),
-            ["what the running process was started with is not recorded"],
+            ["the environment that the running process was started with is not recorded"],
         ),
         (RUNNING, WANTED, "0" * 64, ["the running process was started from another unit than the file shows"]),
         (RUNNING, WANTED, None, ["the running process was started from another unit than the file shows"]),
@@ -87,15 +87,20 @@ def test_a_file_is_compared_by_content_owner_and_mode(tmp_path):
     assert installed.file_differences(replace(wanted, path=str(link))) == ("type",)
 
 
-@pytest.mark.parametrize(("first_line", "foreign"), [("# ours", False), ("[Unit]", True)])
-def test_a_hand_made_file_is_told_by_its_first_line(tmp_path, first_line, foreign):
+@pytest.mark.parametrize(
+    ("wanted", "found", "foreign"),
+    [
+        ("# Ansible managed: blackwell.inference\n", "[Unit]\nDescription=by hand\n", True),
+        ("# Ansible managed: blackwell.inference\n", "# Ansible managed: blackwell.inference\nchanged\n", False),
+        ("{}", "[]", False),
+    ],
+    ids=["made by hand", "ours, changed by hand", "a record"],
+)
+def test_a_hand_made_file_does_not_say_that_it_is_ours(tmp_path, wanted, found, foreign):
     path = tmp_path / "unit"
-    path.write_text(first_line + "\nchanged\n")
+    path.write_text(found)
     assert (
-        installed.is_foreign(
-            installed.WantedFile("unit", str(path), "# ours\n[Unit]\n", "unit", "root", "root", "0644")
-        )
-        is foreign
+        installed.is_foreign(installed.WantedFile("unit", str(path), wanted, "unit", "root", "root", "0644")) is foreign
     )
 
 
