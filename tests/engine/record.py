@@ -18,15 +18,16 @@ import platform
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any
 
 PROMPT = "hello world this is a tiny tokenizer for a tiny model " * 40
 CHAT = {"model": "default", "messages": [{"role": "user", "content": "hello world"}], "max_tokens": 8, "temperature": 0}
 GENERATE = {"text": PROMPT, "sampling_params": {"max_new_tokens": 4, "temperature": 0}}
 
 # file name, method, path, body; in this order, so that the second generation finds the first one's prefix.
-CALLS: Tuple[Tuple[str, str, str, Optional[Dict[str, Any]]], ...] = (
+CALLS: tuple[tuple[str, str, str, dict[str, Any] | None], ...] = (
     ("health.txt", "GET", "/health", None),
     ("ready.txt", "GET", "/ready", None),
     ("models.json", "GET", "/v1/models", None),
@@ -43,7 +44,7 @@ CALLS: Tuple[Tuple[str, str, str, Optional[Dict[str, Any]]], ...] = (
 )
 
 
-def call(url: str, method: str, path: str, body: Optional[Dict[str, Any]]) -> Tuple[int, str, str]:
+def call(url: str, method: str, path: str, body: dict[str, Any] | None) -> tuple[int, str, str]:
     """Status, content type and text of one request; an error status is an answer like any other."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url + path, data=data, method=method, headers={"Content-Type": "application/json"})
@@ -61,7 +62,7 @@ def scrubbed(text: str, rules: Sequence[str]) -> str:
     return text
 
 
-def main(arguments: Optional[List[str]] = None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--url", required=True)
     parser.add_argument("--log", required=True, type=Path)
@@ -71,8 +72,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
     parser.add_argument("--note", action="append", default=[])
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
-    answers: Dict[str, Dict[str, Any]] = {}
-    seen: Dict[str, str] = {}
+    answers: dict[str, dict[str, Any]] = {}
+    seen: dict[str, str] = {}
     version = ""
     for name, method, path, body in CALLS:
         status, content_type, text = call(options.url, method, path, body)
@@ -91,7 +92,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     (options.out / "journal.log").write_bytes(scrubbed(log, options.scrub).encode())
     provenance = {
         "tool": f"sglang {version}",
-        "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "device": f"cpu ({platform.machine()}), CPU build of torch, sglang-cpu-shims of tests/engine",
         "command": scrubbed(options.command, options.scrub),
         "journal": "journal.log is the process's stderr, byte for byte but for scrubbed paths",

@@ -15,17 +15,18 @@ import random
 import shutil
 import struct
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Sequence, Tuple
+from typing import Any
 
 TOKENIZER_DIR = Path(__file__).resolve().parents[1] / "data" / "models" / "tokenizer"
 VOCABULARY = 512
 SHARDS = 4
 
-Shape = Tuple[int, ...]
-Tensor = Tuple[str, Shape, str]  # name, shape, dtype as safetensors spells it
+Shape = tuple[int, ...]
+Tensor = tuple[str, Shape, str]  # name, shape, dtype as safetensors spells it
 
-COMMON: Dict[str, Any] = {
+COMMON: dict[str, Any] = {
     "attention_bias": False,
     "bos_token_id": 0,
     "eos_token_id": 4,
@@ -38,7 +39,7 @@ COMMON: Dict[str, Any] = {
     "vocab_size": VOCABULARY,
 }
 
-CONFIGS: Dict[str, Dict[str, Any]] = {
+CONFIGS: dict[str, dict[str, Any]] = {
     # Grouped-query attention: 2 KV heads x 16 x 2 (K and V) x 2 layers x 2 bytes = 256 bytes a token at tp 1.
     "tiny-llama": {
         **COMMON,
@@ -81,8 +82,13 @@ CONFIGS: Dict[str, Dict[str, Any]] = {
         "num_nextn_predict_layers": 0,
         # SGLang's CPU path has no plain rotary embedding for this architecture.
         "rope_scaling": {
-            "type": "yarn", "factor": 1.0, "original_max_position_embeddings": 2048,
-            "beta_fast": 32, "beta_slow": 1, "mscale": 1.0, "mscale_all_dim": 1.0,
+            "type": "yarn",
+            "factor": 1.0,
+            "original_max_position_embeddings": 2048,
+            "beta_fast": 32,
+            "beta_slow": 1,
+            "mscale": 1.0,
+            "mscale_all_dim": 1.0,
         },
     },
 }
@@ -103,7 +109,7 @@ def make(name: str, out: Path) -> Path:
     return target
 
 
-def _tensors(config: Dict[str, Any]) -> Iterator[Tensor]:
+def _tensors(config: dict[str, Any]) -> Iterator[Tensor]:
     hidden = config["hidden_size"]
     yield "model.embed_tokens.weight", (config["vocab_size"], hidden), "BF16"
     for layer in range(config["num_hidden_layers"]):
@@ -120,7 +126,7 @@ def _tensors(config: Dict[str, Any]) -> Iterator[Tensor]:
     yield "lm_head.weight", (config["vocab_size"], hidden), "BF16"
 
 
-def _grouped_attention(prefix: str, config: Dict[str, Any]) -> Iterator[Tensor]:
+def _grouped_attention(prefix: str, config: dict[str, Any]) -> Iterator[Tensor]:
     hidden, head = config["hidden_size"], config["head_dim"]
     queries, keys = config["num_attention_heads"] * head, config["num_key_value_heads"] * head
     yield f"{prefix}.q_proj.weight", (queries, hidden), "BF16"
@@ -129,7 +135,7 @@ def _grouped_attention(prefix: str, config: Dict[str, Any]) -> Iterator[Tensor]:
     yield f"{prefix}.o_proj.weight", (hidden, queries), "BF16"
 
 
-def _latent_attention(prefix: str, config: Dict[str, Any]) -> Iterator[Tensor]:
+def _latent_attention(prefix: str, config: dict[str, Any]) -> Iterator[Tensor]:
     hidden, heads = config["hidden_size"], config["num_attention_heads"]
     latent, rope, nope = config["kv_lora_rank"], config["qk_rope_head_dim"], config["qk_nope_head_dim"]
     yield f"{prefix}.q_a_proj.weight", (config["q_lora_rank"], hidden), "BF16"
@@ -147,7 +153,7 @@ def _feed_forward(prefix: str, hidden: int, width: int) -> Iterator[Tensor]:
     yield f"{prefix}.down_proj.weight", (hidden, width), "BF16"
 
 
-def _experts(prefix: str, config: Dict[str, Any]) -> Iterator[Tensor]:
+def _experts(prefix: str, config: dict[str, Any]) -> Iterator[Tensor]:
     hidden, width = config["hidden_size"], config["moe_intermediate_size"]
     yield f"{prefix}.gate.weight", (config["n_routed_experts"], hidden), "BF16"
     yield f"{prefix}.gate.e_score_correction_bias", (config["n_routed_experts"],), "F32"
@@ -157,7 +163,7 @@ def _experts(prefix: str, config: Dict[str, Any]) -> Iterator[Tensor]:
 
 
 def _write_shards(target: Path, tensors: Sequence[Tensor], source: random.Random) -> None:
-    weight_map: Dict[str, str] = {}
+    weight_map: dict[str, str] = {}
     total = 0
     for number in range(SHARDS):
         name = f"model-{number + 1:05d}-of-{SHARDS:05d}.safetensors"
@@ -168,8 +174,8 @@ def _write_shards(target: Path, tensors: Sequence[Tensor], source: random.Random
 
 
 def _write_safetensors(path: Path, tensors: Sequence[Tensor], source: random.Random) -> int:
-    header: Dict[str, Any] = {"__metadata__": {"format": "pt"}}
-    bodies: List[bytes] = []
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    bodies: list[bytes] = []
     offset = 0
     for name, shape, dtype in tensors:
         body = _values(name, shape, dtype, source)
@@ -194,10 +200,10 @@ def _values(name: str, shape: Shape, dtype: str, source: random.Random) -> bytes
     if dtype == "F32":
         return exact
     # bfloat16 is the upper half of a float32.
-    return b"".join(exact[at + 2:at + 4] for at in range(0, len(exact), 4))
+    return b"".join(exact[at + 2 : at + 4] for at in range(0, len(exact), 4))
 
 
-def _write_json(path: Path, value: Dict[str, Any]) -> None:
+def _write_json(path: Path, value: dict[str, Any]) -> None:
     path.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import importlib.abc
 import importlib.machinery
 import sys
+from collections.abc import Sequence
 from types import ModuleType
-from typing import Any, NoReturn, Optional, Sequence
+from typing import Any, NoReturn, Optional
 
 __version__ = "0.3.21"  # what SGLang 0.5.9 pins
 
@@ -23,7 +24,7 @@ class _Name:
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(f"sgl_kernel.{self.__name__} is the stand-in of sglang-cpu-shims")  # type: ignore[attr-defined]
 
-    def __getattr__(self, name: str) -> "_Name":
+    def __getattr__(self, name: str) -> _Name:
         return _lookup(name)
 
 
@@ -44,8 +45,8 @@ class _Loader(importlib.abc.Loader):
 
 class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(
-        self, name: str, path: Optional[Sequence[str]], target: Optional[ModuleType] = None
-    ) -> Optional[importlib.machinery.ModuleSpec]:
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
         if name.startswith(f"{__name__}."):
             return importlib.machinery.ModuleSpec(name, _Loader(), is_package=True)
         return None

@@ -14,14 +14,15 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
+from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, Callable, Dict, Optional, Sequence
+from typing import Any, Dict, Optional
 
 from sglang_cpu_shims import host_pool
 
 Patch = Callable[[ModuleType], None]
 
-AFTER_IMPORT: Dict[str, Patch] = {
+AFTER_IMPORT: dict[str, Patch] = {
     # 0.5.23
     "sglang.srt.mem_cache.pool_host.common": host_pool.without_registration,
     "sglang.srt.mem_cache.l2_transfer": host_pool.synchronous_streams,
@@ -38,8 +39,8 @@ class _Finder(importlib.abc.MetaPathFinder):
         self._busy = False
 
     def find_spec(
-        self, name: str, path: Optional[Sequence[str]], target: Optional[ModuleType] = None
-    ) -> Optional[importlib.machinery.ModuleSpec]:
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
         if name == "torchvision":
             _define_torchvision_operators()
         patch = AFTER_IMPORT.get(name)

@@ -27,14 +27,23 @@ def synchronous_streams(module: ModuleType) -> None:
 def copies_with_views(module: ModuleType) -> None:
     """0.5.23: the pool holds views of the device buffers."""
 
-    def backup(self: Any, device_pool: Any, host_indices: Any, device_indices: Any, io_backend: str, *args: Any, **kwargs: Any) -> None:
+    def backup(
+        self: Any, device_pool: Any, host_indices: Any, device_indices: Any, io_backend: str, *args: Any, **kwargs: Any
+    ) -> None:
         host = host_indices.cpu()
         for layer in range(self.layer_num):
             self.k_data_refs[layer][host] = self.device_k_buffers[layer][device_indices]
             self.v_data_refs[layer][host] = self.device_v_buffers[layer][device_indices]
 
     def load(
-        self: Any, device_pool: Any, host_indices: Any, device_indices: Any, layer_id: int, io_backend: str, *, is_draft: bool = False
+        self: Any,
+        device_pool: Any,
+        host_indices: Any,
+        device_indices: Any,
+        layer_id: int,
+        io_backend: str,
+        *,
+        is_draft: bool = False,
     ) -> None:
         host = host_indices.cpu()
         self.device_k_buffers[layer_id][device_indices] = self.k_data_refs[layer_id][host]
@@ -58,7 +67,9 @@ def single_module(module: ModuleType) -> None:
             self.k_data_refs[layer][host] = device_pool.k_buffer[layer][device_indices]
             self.v_data_refs[layer][host] = device_pool.v_buffer[layer][device_indices]
 
-    def load(self: Any, device_pool: Any, host_indices: Any, device_indices: Any, layer_id: int, io_backend: str) -> None:
+    def load(
+        self: Any, device_pool: Any, host_indices: Any, device_indices: Any, layer_id: int, io_backend: str
+    ) -> None:
         host = host_indices.cpu()
         device_pool.k_buffer[layer_id][device_indices] = self.k_data_refs[layer_id][host]
         device_pool.v_buffer[layer_id][device_indices] = self.v_data_refs[layer_id][host]

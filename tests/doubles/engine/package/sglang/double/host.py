@@ -1,0 +1,96 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The recorded host that the double pretends to run on, and the memory of the real one.
+
+`ENGINE_DOUBLE_HOST` names a JSON file with the keys of `Host`, or one of the recordings in this package.
+`ENGINE_DOUBLE_MEMINFO` names a text like /proc/meminfo to read instead; if the double may write it, pinned memory leaves
+`MemAvailable` there as it would on a real host, and comes back when the double ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import json
+import os
+import re
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+GIB = 1 << 30
+RECORDINGS = Path(__file__).with_name("hosts")
+
+
+@dataclass(frozen=True)
+class Host:
+    """Figures of one rank, in GiB, as SGLang's log gives them."""
+
+    gpu_total_mib: int
+    free_before_load_gib: float
+    weights_gib: dict[str, float]  # by architecture; of another one: the size of the checkpoint over the ranks
+    graphs_gib: float  # for the full list of batch sizes
+    graphs_batch_sizes: int  # how long that list was
+    prefill_fails_at_free_gib: float  # a full prefill chunk was seen to run out of memory with this much free
+
+    @staticmethod
+    def read() -> Host:
+        name = os.environ.get("ENGINE_DOUBLE_HOST", "design-host")
+        path = Path(name) if name.endswith(".json") else RECORDINGS / f"{name}.json"
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return Host(**{field.name: content[field.name] for field in fields(Host)})
+
+
+def _meminfo_path() -> Path:
+    return Path(os.environ.get("ENGINE_DOUBLE_MEMINFO", "/proc/meminfo"))
+
+
+@functools.cache
+def available_bytes() -> int:
+    """MemAvailable when the engine was started: its ranks look at the host before any of them has pinned a page."""
+    match = re.search(r"^MemAvailable:\s+(\d+) kB", _meminfo_path().read_text(encoding="utf-8"), re.MULTILINE)
+    if match is None:
+        raise RuntimeError(f"{_meminfo_path()} has no line MemAvailable")
+    return int(match.group(1)) * 1024
+
+
+class HostMemoryExhausted(Exception):
+    """More was taken than the described host has; its kernel would kill."""
+
+
+def take(size_bytes: int) -> None:
+    """Let `size_bytes` leave the described memory (negative: come back). The real /proc/meminfo is left to the kernel."""
+    path = _meminfo_path()
+    if "ENGINE_DOUBLE_MEMINFO" not in os.environ or not os.access(path, os.W_OK):
+        return
+    # In place, because a bind mount shows the inode and not the name.
+    with path.open("r+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        text = file.read()
+        for name, sign in (("MemAvailable", -1), ("MemFree", -1), ("Shmem", 1)):
+            text = _moved(text, name, sign * (size_bytes // 1024))
+        file.seek(0)
+        file.write(text)
+        file.truncate()
+    if re.search(r"^MemAvailable:\s+0 kB", text, re.MULTILINE):
+        raise HostMemoryExhausted(f"{path} has no memory left")
+
+
+def _moved(text: str, name: str, kib: int) -> str:
+    def replace(match: re.Match[str]) -> str:
+        return f"{match.group(1)}{max(0, int(match.group(2)) + kib):>{len(match.group(2))}} kB"
+
+    return re.sub(rf"^({name}:\s+)(\d+) kB", replace, text, flags=re.MULTILINE)
+
+
+def cgroup_headroom_bytes() -> int:
+    """What SGLang 0.5.23 logs as cgroup headroom; without a limit it is what fits a signed 64-bit integer of pages."""
+    try:
+        relative = Path("/proc/self/cgroup").read_text(encoding="utf-8").strip().rpartition(":")[2].lstrip("/")
+        directory = Path("/sys/fs/cgroup") / relative
+        limit = (directory / "memory.max").read_text(encoding="utf-8").strip()
+        if limit != "max":
+            return int(limit) - int((directory / "memory.current").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        pass
+    return (1 << 63) - 4096
