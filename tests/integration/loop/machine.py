@@ -1,0 +1,134 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A host to run the loop on, and plays as an operator runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.blackwell.inference.tests.testhost.host import Host
+
+ROOT = Path(__file__).resolve().parents[3]
+CALLBACKS = ROOT / "tests" / "callbacks"
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of one run of a playbook."""
+
+    returncode: int
+    text: str
+
+    @property
+    def recap(self) -> dict[str, int]:
+        """Counts of the only host."""
+        match = re.search(r"^\S+\s+: (ok=.*)$", self.text, re.MULTILINE)
+        if match is None:
+            raise AssertionError(f"The play printed no recap:\n{self.text[-4000:]}")
+        return {name: int(count) for name, count in re.findall(r"(\w+)=(\d+)", match.group(1))}
+
+    @property
+    def changed_tasks(self) -> list[str]:
+        """Names of the tasks that reported a change, without their roles."""
+        names = []
+        for block in re.split(r"^TASK ", self.text, flags=re.MULTILINE)[1:]:
+            if re.search(r"^changed: ", block, re.MULTILINE):
+                names.append(re.sub(r"^\[(?:\S+ : )?(.*?)\] \**$", r"\1", block.splitlines()[0]))
+        return names
+
+    @cached_property
+    def failure(self) -> dict[str, Any]:
+        """The result of the task that failed."""
+        match = re.search(r"^(?:fatal|failed): \[[^\]]*\].*?=> ", self.text, re.MULTILINE)
+        if match is None:
+            raise AssertionError(f"No task failed:\n{self.text[-4000:]}")
+        result: dict[str, Any] = json.JSONDecoder().raw_decode(self.text, match.end())[0]
+        return result
+
+    def expect(self, *, changed: int | None = None) -> Played:
+        """This run, if it went well."""
+        if self.returncode != 0 or (changed is not None and self.recap["changed"] != changed):
+            raise AssertionError(f"The play ended with {self.returncode}:\n{self.text[-6000:]}")
+        return self
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A test host in an inventory of its own, with the variables that an operator would set."""
+
+    host: Host
+    directory: Path
+    variables: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def inventory(self) -> Path:
+        path = self.directory / "inventory.json"
+        path.write_text(json.dumps(self.host.inventory), encoding="utf-8")
+        return path
+
+    def play(
+        self, playbook: str, *arguments: str, environment: dict[str, str] | None = None, **variables: Any
+    ) -> Played:
+        """Run a playbook of the collection; keyword arguments are extra variables over the machine's own."""
+        done = subprocess.run(
+            self.command(playbook, *arguments, **variables),
+            capture_output=True,
+            text=True,
+            env=self.environment(environment or {}),
+            check=False,
+            cwd="/",
+        )
+        return Played(done.returncode, done.stdout + done.stderr)
+
+    def command(self, playbook: str, *arguments: str, **variables: Any) -> list[str]:
+        chosen = json.dumps({**self.variables, **variables})
+        program = str(Path(sys.executable).with_name("ansible-playbook"))
+        return [
+            program,
+            "--inventory",
+            str(self.inventory),
+            "--extra-vars",
+            chosen,
+            *arguments,
+            str(ROOT / "playbooks" / playbook),
+        ]
+
+    def environment(self, extra: dict[str, str]) -> dict[str, str]:
+        return {
+            **os.environ,
+            "ANSIBLE_CONFIG": str(ROOT / "tests" / "ansible.cfg"),
+            "ANSIBLE_COLLECTIONS_PATH": os.environ.get("ANSIBLE_COLLECTIONS_PATH", str(ROOT / ".tree")),
+            "ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS),
+            "ANSIBLE_CALLBACK_RESULT_FORMAT": "json",
+            "ANSIBLE_NOCOLOR": "1",
+            **extra,
+        }
+
+    def run(self, *argv: str) -> str:
+        """Run a program on the host as root and return what it printed."""
+        done: subprocess.CompletedProcess[str] = self.host.execute(*argv)
+        return done.stdout
+
+    def show(self, unit: str, *properties: str) -> dict[str, str]:
+        lines = self.run("systemctl", "show", unit, f"--property={','.join(properties)}").splitlines()
+        return dict(line.split("=", 1) for line in lines)
+
+    def tree(self) -> dict[str, str]:
+        """Every file of the host outside what changes by itself, with what stands in it: to prove that a run touched nothing.
+
+        /etc/machine-id and the like are written at boot, before any play; package caches only change when packages are installed.
+        """
+        script = (
+            "find / -xdev \\( -path /proc -o -path /sys -o -path /run -o -path /tmp -o -path /var/log -o -path /root/.ansible -o -path /dev"
+            " -o -path /srv \\) -prune -o -printf '%p %y %m %U:%G %s %T@ %l\\n'"
+        )
+        return dict(line.split(" ", 1) for line in self.run("sh", "-c", script).splitlines())

@@ -1,0 +1,89 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every bad input ends before anything is touched, with a sentence of its own: what was seen, what was expected, what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.testhost
+
+
+@dataclass(frozen=True)
+class Bad:
+    """Variables that are wrong, or commands that make the host so (`undo` puts it back), and what the refusal must name."""
+
+    name: str
+    says: tuple[str, ...]
+    variables: dict[str, Any] = field(default_factory=dict)
+    spoil: str = "true"
+    undo: str = "true"
+
+
+LIBRARY = "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
+CASES = [
+    Bad(
+        "unknown profile",
+        ("There is no profile kimi-k9", "kimi-k2.5", "inference_profile"),
+        {"inference_profile": "kimi-k9"},
+    ),
+    Bad("profile without a port", ("lacks", "port"), {"inference_profile_data": {"name": "x"}}),
+    Bad(
+        "instance that is no name",
+        ("The instance is called Kimi 2", "inference_instance"),
+        {"inference_instance": "Kimi 2"},
+    ),
+    Bad("ranks that do not divide", ("tp", "3", "64"), {"inference_serving": {"tp": 3}}),
+    Bad("more ranks than GPUs", ("16", "8"), {"inference_serving": {"tp": 16}}),
+    Bad("no model directory", ("/srv/models/none",), {"inference_model_path": "/srv/models/none"}),
+    Bad(
+        "truncated model",
+        ("/srv/models/truncated", "model-00001-of-000002.safetensors"),
+        {"inference_model_path": "/srv/models/truncated"},
+    ),
+    Bad("wrong type", ("mem_fraction_static", "a lot"), {"inference_serving": {"mem_fraction_static": "a lot"}}),
+    Bad("unknown wish", ("memory_fraction",), {"inference_serving": {"memory_fraction": 0.9}}),
+    Bad("unknown flag", ("--mem-fractoin",), {"inference_arguments": {"mem-fractoin": 0.9}}),
+    Bad("port in use", ("Port 22 is held by process", "ssh.service", "inference_port"), {"inference_port": 22}),
+    Bad("no headroom", ("0.93", "0.83 GiB"), {"inference_serving": {"mem_fraction_static": 0.93}}),
+    Bad("host cache too large", ("300", "2,400", "GB"), {"inference_serving": {"hicache_size": 300}}),
+    Bad(
+        "host memory too small",
+        ("GB",),
+        spoil="cp /proc/meminfo /tmp/meminfo && sed -E 's/^(MemAvailable: +).*/\\160000000 kB/' /tmp/meminfo >/proc/meminfo",
+        undo="cat /tmp/meminfo >/proc/meminfo",
+        variables={"inference_serving": {"hicache_ratio": 4.0}},
+    ),
+    Bad(
+        "no GPU",
+        ("libnvidia-ml.so.1",),
+        spoil=f"mv {LIBRARY} /tmp/",
+        undo=f"mv /tmp/{LIBRARY.rpartition('/')[2]} {LIBRARY}",
+    ),
+    Bad("engine too old", ("0.5.1", "0.5.5"), {"inference_sglang_version": "0.5.1"}),
+    Bad(
+        "environment variable of two lines",
+        ("NOTE", "inference_environment"),
+        {"inference_environment": {"NOTE": "a\nb"}},
+    ),
+]
+
+
+@pytest.mark.parametrize("bad", CASES, ids=lambda bad: bad.name)
+def test_a_bad_input_is_refused_before_anything_is_touched(untouched, bad):
+    untouched.run("sh", "-c", bad.spoil)
+    try:
+        before = untouched.tree()
+        run = untouched.play("deploy.yml", **bad.variables)
+        after = untouched.tree()
+    finally:
+        untouched.run("sh", "-c", bad.undo)
+    assert run.returncode != 0
+    for words in bad.says:
+        assert words in run.failure["msg"]
+    assert after == before
+    assert run.recap["changed"] == 0

@@ -1,0 +1,146 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A second run: nothing to do is nothing done; what was spoilt is put right; one change costs one restart, or none."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.blackwell.inference.tests.integration.loop.machine import Machine
+
+pytestmark = pytest.mark.testhost
+UNIT = "sglang-kimi.service"
+CONFIG = "/etc/sglang/kimi/server.yaml"
+UNIT_FILE = f"/etc/systemd/system/{UNIT}"
+RECORDS = "/var/lib/blackwell-inference/kimi"
+
+
+def invocation(machine: Machine) -> str:
+    return machine.show(UNIT, "InvocationID")["InvocationID"]
+
+
+def verdict(machine: Machine) -> dict[str, object]:
+    return json.loads(machine.run("cat", f"{RECORDS}/verdict.json"))
+
+
+def test_nothing_to_do_is_nothing_done_and_is_verified_again(deployed):
+    before, verified = invocation(deployed), verdict(deployed)["started"]
+    deployed.play("deploy.yml").expect(changed=0)
+    assert invocation(deployed) == before
+    assert verdict(deployed)["started"] != verified
+    assert verdict(deployed)["passed"] is True
+
+
+@pytest.mark.parametrize(
+    ("spoil", "changed"),
+    [
+        (f"echo '# by hand' >>{CONFIG}", ["Files | Write the files that differ"]),
+        (f"chmod 0666 {CONFIG}", ["Files | Write the files that differ"]),
+        (f"chown nobody {RECORDS}/plan.json", ["Files | Write the files that differ"]),
+        (f"sed -i 's/^Restart=.*/Restart=always/' {UNIT_FILE}", ["Files | Write the files that differ"]),
+        (f"systemctl disable {UNIT}", ["Start | Start the engine, at boot as well"]),
+    ],
+    ids=["comment in the config", "mode of the config", "owner of a record", "policy in the unit", "not enabled"],
+)
+def test_what_the_process_does_not_feel_is_put_right_without_a_restart(deployed, spoil, changed):
+    before = invocation(deployed)
+    deployed.run("sh", "-c", spoil)
+    assert deployed.play("deploy.yml").expect().changed_tasks == changed
+    assert invocation(deployed) == before
+    deployed.play("deploy.yml").expect(changed=0)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (
+            f"sed -i 's/^mem-fraction-static: .*/mem-fraction-static: 0.85/' {CONFIG} && systemctl restart {UNIT}",
+            "mem-fraction-static: 0.85 becomes 0.88",
+        ),
+        (
+            f"sed -i 's/^LimitNOFILE=.*/LimitNOFILE=1000/' {UNIT_FILE} && systemctl daemon-reload && systemctl restart {UNIT}",
+            "LimitNOFILE: 1000 becomes 1048576",
+        ),
+        (
+            f"mkdir -p {UNIT_FILE}.d && printf '[Service]\\nEnvironment=NCCL_DEBUG=INFO\\n' >{UNIT_FILE}.d/own.conf && systemctl daemon-reload",
+            f"the drop-in {UNIT_FILE}.d/own.conf changes what is started",
+        ),
+        (f"systemctl stop {UNIT}", f"{UNIT} is inactive"),
+        (f"systemctl kill --signal=KILL {UNIT}; sleep 1", f"{UNIT} is activating"),
+        ("rm -r /run/sglang-kimi/started", "the config that the running process was started with is not recorded"),
+    ],
+    ids=["config", "unit", "drop-in", "stopped", "killed", "record of the start lost"],
+)
+def test_a_process_that_is_not_as_wanted_is_replaced_once(deployed, spoil, reason):
+    deployed.run("sh", "-c", spoil)
+    run = deployed.play("deploy.yml").expect()
+    assert "Start | Start the engine, at boot as well" in run.changed_tasks
+    assert reason in run.text
+    after = invocation(deployed)
+    deployed.play("deploy.yml").expect(changed=0)
+    assert invocation(deployed) == after
+    assert deployed.show(UNIT, "DropInPaths", "NRestarts") == {"DropInPaths": "", "NRestarts": "0"}
+
+
+def test_one_changed_flag_is_exactly_one_restart(deployed):
+    before = starts(deployed)
+    run = deployed.play("deploy.yml", inference_serving={"mem_fraction_static": 0.85}).expect()
+    assert "Reasons: mem-fraction-static: 0.88 becomes 0.85." in run.text
+    assert starts(deployed) == before + 1
+    deployed.play("deploy.yml", inference_serving={"mem_fraction_static": 0.85}).expect(changed=0)
+    deployed.play("deploy.yml").expect()
+    assert starts(deployed) == before + 2
+
+
+def starts(machine: Machine) -> int:
+    """How often systemd started the unit, by the messages it gives each of its starts."""
+    return machine.run("journalctl", "--unit", UNIT, "--output", "cat").count("server_args=")
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [{"inference_description": "The one on the third floor"}, {"inference_labels": {"rack": "r7"}}],
+    ids=["description", "labels"],
+)
+def test_what_only_people_read_changes_without_a_restart(deployed, variables):
+    before = invocation(deployed)
+    assert deployed.play("deploy.yml", **variables).expect().changed_tasks == ["Files | Write the files that differ"]
+    deployed.play("deploy.yml", **variables).expect(changed=0)
+    deployed.play("deploy.yml").expect()
+    assert invocation(deployed) == before
+
+
+def test_a_server_swapped_underneath_fails_the_verification(deployed):
+    deployed.run(
+        "sh",
+        "-c",
+        f"sed -i 's/^mem-fraction-static: .*/mem-fraction-static: 0.85/' {CONFIG} && systemctl restart {UNIT}",
+    )
+    run = deployed.play("verify.yml")
+    assert run.returncode != 0
+    failed = [
+        check["name"]
+        for level in run.failure["verdict"]["levels"]
+        for check in level["checks"]
+        if check["outcome"] == "failed"
+    ]
+    assert failed
+    assert verdict(deployed)["passed"] is False
+    deployed.play("deploy.yml").expect()
+    assert verdict(deployed)["passed"] is True
+
+
+def test_a_hand_made_unit_is_adopted_with_a_backup(virgin):
+    virgin.run(
+        "sh",
+        "-c",
+        f"printf '[Service]\\nExecStart=/bin/sleep 1000\\n' >{UNIT_FILE} && systemctl daemon-reload && systemctl start {UNIT}",
+    )
+    run = virgin.play("deploy.yml", "--diff").expect()
+    assert "-ExecStart=/bin/sleep 1000" in run.text
+    backups = virgin.run("sh", "-c", f"cat {UNIT_FILE}.*~")
+    assert backups == "[Service]\nExecStart=/bin/sleep 1000\n"
+    virgin.play("deploy.yml").expect(changed=0)
