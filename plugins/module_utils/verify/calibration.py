@@ -1,0 +1,52 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a start taught: figures for the next plan. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from typing import Any
+
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
+
+
+def calibration_of(evidence: Evidence) -> dict[str, Any] | None:
+    """Figures of one start, the same whenever they are read; None when the journal does not hold a whole start.
+
+    Memory is the poorest rank's, as the engine itself takes the minimum. Figures that a CPU has not are left out.
+    """
+    start = evidence.start
+    if not start.fired_up or start.totals is None or evidence.fired_up is None or evidence.started is None:
+        return None
+    model = evidence.planned.plan.get("model") or {}
+    day = datetime.fromtimestamp(evidence.fired_up / 1e6, timezone.utc).strftime("%Y-%m-%d")
+    figures: dict[str, Any] = {
+        "schema": 1,
+        "measured": f"journal {day}",
+        "engine_version": evidence.engine_version,
+        "model": {"name": model.get("name"), "identity": model.get("identity")},
+        "ranks": evidence.planned.ranks,
+        "tokens": start.totals.tokens,
+        "max_running_requests": start.totals.max_running_requests,
+        "kv_bytes": _largest(rank.pool.size_bytes for rank in start.ranks if rank.pool),
+        "host_cache_bytes_per_rank": _largest(rank.host_pool_bytes for rank in start.ranks),
+        "start_seconds": round((evidence.fired_up - evidence.started) / 1e6, 1),
+    }
+    if not evidence.planned.on_cpu:
+        figures.update(
+            free_before_load_bytes=_least(rank.free_before_load_bytes for rank in start.ranks),
+            free_after_load_bytes=_least(rank.free_after_load_bytes for rank in start.ranks),
+            graph_bytes=_largest(rank.graph_bytes for rank in start.ranks),
+            free_after_graphs_bytes=start.free_after_graphs_bytes,
+        )
+    return {name: value for name, value in figures.items() if value is not None}
+
+
+def _largest(values: Iterable[int | None]) -> int | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _least(values: Iterable[int | None]) -> int | None:
+    return min((value for value in values if value is not None), default=None)

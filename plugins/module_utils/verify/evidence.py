@@ -1,0 +1,159 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All that verification looks at, gathered in one go. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
+from ansible_collections.blackwell.inference.plugins.module_utils.engine import http
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import (
+    StartJournal,
+    parse_start,
+    split_lines,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.milestones import Milestone, follow
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.journald import Entry, read_entries
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.keyed import meminfo
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import (
+    CGROUP2_MOUNTS,
+    listener_of,
+    unit_of,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.progress import Counters, count, pids_of_unit
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import (
+    Run,
+    UnitState,
+    show_properties,
+    unit_state,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned
+
+_MEMLOCK = re.compile(r"^Max locked memory +(\S+) +(\S+)", re.MULTILINE)
+_OOM_KILLS = re.compile(r"^oom_kill (\d+)$", re.MULTILINE)
+
+
+class NotRunning(ObservationError):
+    """There is no process to verify."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is verified against what."""
+
+    unit: str
+    server: http.Server
+    port: int
+    planned: Planned
+    served_model_name: str
+    engine_version: str
+    expected_unit: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    planned: Planned
+    served_model_name: str
+    engine_version: str
+    port: int
+    expected_unit: Mapping[str, Any]
+    unit: UnitState
+    invocation_after: str | None
+    listener_is_ours: bool
+    listener_said: str
+    unit_properties: Mapping[str, str]
+    memlock: str | None  # soft limit of the main process, and hard limit of systemd itself, as /proc words them
+    manager_memlock: str | None
+    models: http.Answer
+    chat: http.Answer
+    info_answer: http.Answer
+    info: Mapping[str, Any]
+    start: StartJournal
+    start_rotated: bool
+    started: (
+        int | None
+    )  # realtime of the first entry of the invocation and of the line that ends the start, in microseconds
+    fired_up: int | None
+    available_bytes: int | None
+    memory: Counters
+    oom_kills: int | None
+
+
+def gather(run: Run, question: Question, chat: bool = True) -> Evidence:
+    """Read unit, API, journal and memory. Raises NotRunning, or ObservationError when the host cannot be read."""
+    unit = unit_state(run, question.unit)
+    if not unit.running or unit.invocation_id is None:
+        raise NotRunning(
+            f"{unit.name} is {unit.active_state or 'unknown'} (systemd: {unit.load_state}, {unit.result}). "
+            f"A running unit was expected; start it with: systemctl start {unit.name}, wait until it is ready, then verify."
+        )
+    names = sorted(question.expected_unit)
+    properties = show_properties(run, unit.name, names) if names else {}
+    entries = read_entries(unit.invocation_id, enough=lambda entry: "fired up and ready to roll" in entry.message)
+    lines = [line for entry in entries for line in split_lines(entry.message)]
+    reached = follow(Milestone(), lines)
+    listening, listener = listener_of(question.port)
+    info_answer, info = http.server_info(question.server)
+    pids = pids_of_unit(unit)
+    answer = http.chat(question.server, question.served_model_name) if chat else http.Answer()
+    return Evidence(
+        planned=question.planned,
+        served_model_name=question.served_model_name,
+        engine_version=question.engine_version,
+        port=question.port,
+        expected_unit=question.expected_unit,
+        unit=unit,
+        models=question.server.get(http.MODELS),
+        chat=answer,
+        info_answer=info_answer,
+        info=info,
+        unit_properties=properties,
+        memlock=_memlock(unit.main_pid, 1),
+        manager_memlock=_memlock(1, 2),
+        listener_is_ours=listener in pids,
+        listener_said=_listener_said(listening, listener),
+        start=parse_start(lines),
+        start_rotated=bool(entries) and not reached.start_seen,
+        started=entries[0].realtime if entries else None,
+        fired_up=_fired_up(entries) if reached.fired_up else None,
+        available_bytes=meminfo(_text(Path("/proc/meminfo"))).get("MemAvailable"),
+        memory=count(pids),
+        oom_kills=_oom_kills(unit.control_group),
+        invocation_after=unit_state(run, question.unit).invocation_id,
+    )
+
+
+def _listener_said(listening: bool, pid: int | None) -> str:
+    if pid is not None:
+        return f"process {pid} of {unit_of(pid) or 'no unit'}"
+    return "a process that does not show" if listening else "nobody"
+
+
+def _fired_up(entries: tuple[Entry, ...]) -> int:
+    return entries[-1].realtime
+
+
+def _memlock(pid: int, group: int) -> str | None:
+    match = _MEMLOCK.search(_text(Path(f"/proc/{pid}/limits")))
+    return match.group(group) if match else None
+
+
+def _oom_kills(control_group: str | None) -> int | None:
+    for mount in CGROUP2_MOUNTS if control_group else ():
+        match = _OOM_KILLS.search(_text(mount / str(control_group).lstrip("/") / "memory.events"))
+        if match:
+            return int(match.group(1))
+    return None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,82 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Level `host_memory`: what the server took of the host, against the plan. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gb_text, gib_text
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.tolerances import PINNED_SHARE, SWAP, Tolerance
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict import (
+    FAILED,
+    PASSED,
+    Check,
+    near,
+    on_cpu,
+    same,
+    skipped,
+)
+
+
+def check_host_memory(evidence: Evidence) -> tuple[Check, ...]:
+    return (_available(evidence), _pinned(evidence), _swap(evidence), _oom(evidence))
+
+
+def _available(evidence: Evidence) -> Check:
+    host = evidence.planned.host
+    tolerance = Tolerance(int(host["available_after_start_tolerance_bytes"]), "other processes come and go")
+    advice = "See what else takes memory on this host (the ZFS cache, other services), or whether the host cache is pinned at all."
+    return near(
+        "MemAvailable",
+        int(host["available_after_start_bytes"]),
+        evidence.available_bytes,
+        "/proc/meminfo",
+        tolerance,
+        advice,
+        gib_text,
+    )
+
+
+def _pinned(evidence: Evidence) -> Check:
+    """Host pools are resident from the first moment on: in the unit's processes, or where those do not show them, gone from MemAvailable."""
+    name, planned = "pinned host cache", evidence.planned
+    if planned.on_cpu:
+        return on_cpu(name, "/proc")
+    expected = int(planned.host_cache.get("bytes_total") or 0)
+    if not planned.host_cache.get("enabled"):
+        return skipped(name, 0, None, "/proc", "the plan has no host cache")
+    gone = int(planned.host["capacity"]["size_bytes"]) - (evidence.available_bytes or 0)
+    seen, source = max((evidence.memory.resident_bytes, "/proc/PID/status"), (gone, "/proc/meminfo"))
+    if seen >= int(PINNED_SHARE * expected):
+        return Check(
+            name,
+            PASSED,
+            expected,
+            seen,
+            source,
+            f"{source} shows {gb_text(seen)} taken by the server, {gb_text(expected)} of it is the planned host cache.",
+        )
+    message = (
+        f"{source} shows {gb_text(seen)} taken by the server; a host cache of {gb_text(expected)} was expected to be pinned. "
+        "It is smaller than planned, or not pinned and will be slow; read the journal's lines on host memory."
+    )
+    return Check(name, FAILED, expected, seen, source, message)
+
+
+def _swap(evidence: Evidence) -> Check:
+    advice = "A server that is swapped out stalls; free memory on the host, lower vm.swappiness, then restart the unit."
+    return near("swap in use by the unit", 0, evidence.memory.swap_bytes, "/proc/PID/status", SWAP, advice, gib_text)
+
+
+def _oom(evidence: Evidence) -> Check:
+    name, source = "processes killed for want of memory", "memory.events"
+    if evidence.oom_kills is None:
+        return skipped(name, 0, None, source, "this host's control groups do not count them")
+    return same(
+        name,
+        0,
+        evidence.oom_kills,
+        source,
+        "A rank or helper was killed; raise the unit's memory limit or lower the host cache, then restart it.",
+    )

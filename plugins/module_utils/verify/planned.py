@@ -1,0 +1,95 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the plan says, as verification needs it. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.tolerances import (
+    EXACT,
+    Kind,
+    Tolerance,
+    kind_of,
+)
+
+_GRAPH_LINES = ("CUDA graphs", "prefill graph")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan as `memory_plan` returns it."""
+
+    plan: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, plan: Mapping[str, Any]) -> Planned:
+        lacking = sorted({"device", "ranks", "pool", "host", "host_cache", "arguments"} - set(plan))
+        if lacking:
+            raise InferenceError(
+                f"The plan lacks {', '.join(lacking)}; a plan as memory_plan returns it was expected. Plan again, then verify."
+            )
+        return cls(plan)
+
+    @property
+    def on_cpu(self) -> bool:
+        return bool(self.plan["device"] == "cpu")
+
+    @property
+    def ranks(self) -> int:
+        return int(self.plan["ranks"])
+
+    @property
+    def tokens(self) -> int:
+        return int(self.plan["pool"]["tokens"])
+
+    @property
+    def cell_bytes(self) -> int:
+        return int(self.plan["pool"]["cell_bytes"])
+
+    @property
+    def page_size(self) -> int:
+        return int(self.plan["host_cache"].get("page_size") or self.argument("page-size") or 1)
+
+    @property
+    def gpu(self) -> Mapping[str, Any]:
+        return self.plan.get("gpu") or {}
+
+    @property
+    def host(self) -> Mapping[str, Any]:
+        host: Mapping[str, Any] = self.plan["host"]
+        return host
+
+    @property
+    def host_cache(self) -> Mapping[str, Any]:
+        cache: Mapping[str, Any] = self.plan["host_cache"]
+        return cache
+
+    @property
+    def graph_bytes(self) -> int:
+        return sum(int(line["size_bytes"]) for line in self.gpu.get("lines", ()) if line["name"] in _GRAPH_LINES)
+
+    @property
+    def forced(self) -> tuple[str, ...]:
+        return tuple(str(name if isinstance(name, str) else name.get("name")) for name in self.plan.get("forced", ()))
+
+    def argument(self, flag: str) -> Any:
+        """An engine flag that was asked for; None when it was left to the engine."""
+        return self.plan["arguments"].get(flag)
+
+    def kind(self, *lines: str) -> Kind:
+        """How the least certain of these lines of the GPU's ledger came to be."""
+        kinds = [kind_of(str(line["source"])) for line in self.gpu.get("lines", ()) if line["name"] in lines]
+        return max(kinds, key=lambda kind: (kind.budget.size, kind.graph.size), default=kind_of("estimate"))
+
+    def token_tolerance(self) -> Tolerance:
+        """A pool that was capped is what it was asked to be; one that fills the GPU is as exact as the free memory was known."""
+        cap = self.argument("max-total-tokens")
+        if cap is not None and self.tokens == int(cap) // self.page_size * self.page_size:
+            return EXACT
+        budget = self.kind("weights", "CUDA context and NCCL").budget
+        return Tolerance(budget.size // self.cell_bytes, budget.reason)

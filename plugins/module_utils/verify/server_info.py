@@ -1,0 +1,114 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Level `server_info`: what the engine says of itself, against the plan. Private to the collection, may change any time.
+
+Readings that mislead, SGLang 0.5.9 to 0.5.23: hicache_ratio shows its default when hicache_size overrides it; context_length is null unless it was
+asked for, while the model list shows the one in force; page_size of the front process may be stale, while the scheduler's is in force.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.blackwell.inference.plugins.module_utils.engine import http
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict import (
+    FAILED,
+    Check,
+    near,
+    same,
+    skipped,
+)
+
+SOURCE = "server info"
+ADVICE = "The process runs with other arguments than the plan's; deploy again, which restarts it."
+# Engine flag of the plan -> key of the server info that must repeat it.
+ASKED = (
+    ("hicache-size", "hicache_size"),
+    ("hicache-write-policy", "hicache_write_policy"),
+    ("kv-cache-dtype", "kv_cache_dtype"),
+    ("max-running-requests", "max_running_requests"),
+    ("mem-fraction-static", "mem_fraction_static"),
+    ("model-path", "model_path"),
+    ("page-size", "page_size"),
+)
+
+
+def check_server_info(evidence: Evidence) -> tuple[Check, ...]:
+    if not evidence.info:
+        message = f"{SOURCE} answered {evidence.info_answer.said}; the server's own figures were expected. Read the unit's journal."
+        return (Check("answer", FAILED, "server info", None, SOURCE, message),)
+    planned, info = evidence.planned, evidence.info
+    checks = [
+        same(
+            "version",
+            evidence.engine_version,
+            info.get("version"),
+            SOURCE,
+            "Another engine runs than was deployed; deploy again, which restarts it.",
+        ),
+        near(
+            "max_total_num_tokens",
+            planned.tokens,
+            info.get("max_total_num_tokens"),
+            SOURCE,
+            planned.token_tolerance(),
+            "Compare the journal's free memory with the plan's: other processes may hold GPU memory, or the plan needs this start's calibration.",
+            lambda tokens: f"{tokens} tokens",
+        ),
+        same("tp_size", planned.ranks, info.get("tp_size"), SOURCE, ADVICE),
+        same(
+            "enable_hierarchical_cache",
+            bool(planned.host_cache.get("enabled")),
+            bool(info.get("enable_hierarchical_cache")),
+            SOURCE,
+            ADVICE,
+        ),
+        _context_length(evidence),
+    ]
+    checks.extend(
+        same(key, _number(planned.argument(flag)), _number(info.get(key)), SOURCE, ADVICE)
+        for flag, key in ASKED
+        if planned.argument(flag) is not None
+    )
+    checks.extend(_ratio(evidence))
+    return tuple(checks)
+
+
+def _context_length(evidence: Evidence) -> Check:
+    asked = evidence.planned.argument("context-length")
+    models = http.model_list(evidence.models)
+    seen = models.context_length if models else evidence.info.get("context_length")
+    source = http.MODELS if models else SOURCE
+    if asked is None:
+        return skipped("context length", None, seen, source, f"the plan leaves it to the model, which allows {seen}")
+    return same("context length", int(asked), seen, source, ADVICE)
+
+
+def _ratio(evidence: Evidence) -> tuple[Check, ...]:
+    """A size overrides the ratio, and the server info shows the ratio's default all the same."""
+    asked, size, seen = (
+        evidence.planned.argument("hicache-ratio"),
+        evidence.planned.argument("hicache-size"),
+        evidence.info.get("hicache_ratio"),
+    )
+    if size:
+        return (
+            skipped(
+                "hicache_ratio",
+                asked,
+                seen,
+                SOURCE,
+                f"hicache_size {size} overrides it; the {seen} that is shown has no effect",
+            ),
+        )
+    return (same("hicache_ratio", _number(asked), _number(seen), SOURCE, ADVICE),) if asked is not None else ()
+
+
+def _number(value: Any) -> Any:
+    """Arguments may be text, numbers of the same value are the same."""
+    try:
+        return float(value) if not isinstance(value, bool) else value
+    except (TypeError, ValueError):
+        return value

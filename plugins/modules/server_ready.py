@@ -1,0 +1,204 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: server_ready
+short_description: Wait until an inference server is ready, and tell loading from hung from dead
+version_added: 0.1.0
+author:
+  - blackwell.inference contributors (@blackwell-inference)
+description:
+  - Watches a unit while the engine starts. It succeeds as soon as the server is ready, and fails at once, with the journal's reason, when the unit fails.
+  - A start that still makes progress is never given up, however slow it is. A start is called hung when neither the journal, nor the bytes read by its
+    processes, nor their memory, nor the set of them moved for O(stall_seconds). CPU time is no progress, because ranks in a deadlock spin.
+  - Ready means that the unit is active, that the journal of this invocation says that the server is up, and that the model list answers. When the journal
+    no longer holds the start, the model list and a token counter of the unit's own process take its place. The C(/health) endpoint decides nothing.
+  - Used as a task, the action plugin of the same name calls the module on the host again and again and shows progress. The module alone watches for
+    O(observe_seconds) and returns.
+extends_documentation_fragment:
+  - blackwell.inference.attributes
+attributes:
+  check_mode:
+    support: full
+    details: Takes one look, waits for nothing, and does not fail because nothing runs.
+  diff_mode:
+    support: none
+options:
+  unit:
+    description: Name of the systemd unit.
+    type: str
+    required: true
+  url:
+    description: Address of the server's API as seen from the host.
+    type: str
+    default: http://127.0.0.1:30000
+  api_key:
+    description: Key that clients must present. Never logged.
+    type: str
+  engine_version:
+    description: Version of SGLang, for messages.
+    type: str
+  estimate_seconds:
+    description: How long the plan expects the start to take. Shown only; a start that takes longer is not hung.
+    type: float
+  shards:
+    description: Number of weight files, shown until the engine names it.
+    type: int
+  pinned_bytes_total:
+    description: Bytes of host memory that the ranks will pin in all, for the display.
+    type: int
+  stall_seconds:
+    description: Without any progress for this long, a start is called hung.
+    type: float
+    default: 300
+  observe_seconds:
+    description: How long one call on the host watches.
+    type: float
+    default: 5
+"""
+
+EXAMPLES = r"""
+- name: Wait for the server, however long the weights take
+  blackwell.inference.server_ready:
+    unit: sglang-kimi.service
+    url: http://127.0.0.1:30000
+    estimate_seconds: "{{ planned.plan.start.estimate_seconds }}"
+    shards: "{{ planned.plan.start.shards }}"
+"""
+
+RETURN = r"""
+readiness:
+  description: What the last look showed.
+  returned: always
+  type: dict
+  contains:
+    state:
+      description: One of V(ready), V(loading), V(hung), V(failed), V(dead) and V(stopped).
+      type: str
+      returned: always
+      sample: ready
+    phase:
+      description: The last milestone of the start.
+      type: str
+      returned: always
+      sample: loading weights
+    shards_loaded:
+      description: Weight files loaded so far.
+      type: int
+      returned: always
+      sample: 12
+    shards_total:
+      description: Weight files in all, when it is known.
+      type: int
+      returned: always
+      sample: 64
+    pinned_bytes:
+      description: Host memory that was pinned so far.
+      type: int
+      returned: always
+      sample: 358167208960
+    elapsed_seconds:
+      description: Seconds since the start, up to the moment when the server was up.
+      type: float
+      returned: always
+      sample: 431.2
+    estimate_seconds:
+      description: What O(estimate_seconds) said.
+      type: float
+      returned: always
+      sample: 430.0
+    silent_seconds:
+      description: Seconds since any counter moved.
+      type: float
+      returned: always
+      sample: 1.0
+    progress:
+      description: The counters.
+      type: dict
+      returned: always
+      sample: {journal_lines: 212, bytes_read: 4294967296, resident_bytes: 8589934592, locked_bytes: 0, processes: 11}
+    reason:
+      description: What is wrong, what was expected and what to do. Empty when nothing is.
+      type: str
+      returned: always
+      sample: null
+    journal:
+      description: Last lines of the journal, without secrets, when something is wrong.
+      type: list
+      elements: str
+      returned: always
+      sample: []
+    unit_result:
+      description: What systemd says of the unit's last run.
+      type: str
+      returned: always
+      sample: success
+watch:
+  description: What the next call needs to go on watching the same start.
+  returned: always
+  type: dict
+  sample: {invocation_id: 5c1d7d1f9f3d4b0e8f3c1c3f7b8c9d0e}
+"""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.http import Server
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.readiness import LOADING, READY
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.watch import Watch, Wish, watch_start
+
+ARGUMENTS = {
+    "unit": {"type": "str", "required": True},
+    "url": {"type": "str", "default": "http://127.0.0.1:30000"},
+    "api_key": {"type": "str", "no_log": True},
+    "engine_version": {"type": "str"},
+    "estimate_seconds": {"type": "float"},
+    "shards": {"type": "int"},
+    "pinned_bytes_total": {"type": "int"},
+    "stall_seconds": {"type": "float", "default": 300},
+    "observe_seconds": {"type": "float", "default": 5},
+    "_watch": {"type": "dict"},  # what the last call returned as `watch`; set by the action plugin only
+}
+
+
+def read_wish(params: dict[str, Any]) -> Wish:
+    address = urlsplit(params["url"])
+    return Wish(
+        unit=params["unit"],
+        engine=f"SGLang {params['engine_version']}" if params["engine_version"] else "the engine",
+        server=Server(params["url"], params["api_key"]),
+        port=address.port or (443 if address.scheme == "https" else 80),
+        stall_seconds=params["stall_seconds"],
+        estimate_seconds=params["estimate_seconds"],
+        shards=params["shards"],
+        pinned_bytes_total=params["pinned_bytes_total"],
+    )
+
+
+def main() -> None:
+    module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
+    watch = Watch.from_dict(module.params["_watch"])
+    try:
+        readiness = watch_start(
+            module.run_command,
+            read_wish(module.params),
+            watch,
+            0 if module.check_mode else module.params["observe_seconds"],
+        )
+    except InferenceError as error:
+        module.fail_json(msg=str(error), **error.details)
+    result = {"readiness": readiness, "watch": watch.as_dict()}
+    if readiness["state"] in (READY, LOADING) or module.check_mode:
+        module.exit_json(changed=False, **result)
+    module.fail_json(msg=readiness["reason"], **result)
+
+
+if __name__ == "__main__":
+    main()

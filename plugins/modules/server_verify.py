@@ -1,0 +1,205 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: server_verify
+short_description: Verify that a running inference server is what was planned
+version_added: 0.1.0
+author:
+  - blackwell.inference contributors (@blackwell-inference)
+description:
+  - Compares a running server with its plan, level by level. The levels are the unit, the API, the server's own info, the journal of this start, and the
+    memory of the host. Every check names what was expected, what was seen, and where.
+  - Fails when a check fails, and returns the whole verdict then too.
+  - The verdict is kept as JSON. An old one is deleted first, the new one is written last, so a verdict that exists belongs to a verification that ended.
+  - What the start taught (free memory, sizes, seconds) is kept beside it for the next plan, as soon as the journal holds a whole start.
+  - Never reports a change. A verdict is the record of an observation, not a state of the host that somebody asked for.
+extends_documentation_fragment:
+  - blackwell.inference.attributes
+attributes:
+  check_mode:
+    support: full
+    details: Verifies, and writes no files. Does not fail because nothing runs yet.
+  diff_mode:
+    support: none
+options:
+  unit:
+    description: Name of the systemd unit.
+    type: str
+    required: true
+  url:
+    description: Address of the server's API as seen from the host.
+    type: str
+    default: http://127.0.0.1:30000
+  api_key:
+    description: Key that clients must present. Never logged.
+    type: str
+  plan:
+    description: The plan that the server was started by, as M(blackwell.inference.memory_plan) returns it.
+    type: dict
+    required: true
+  served_model_name:
+    description: Name of the model that clients ask for.
+    type: str
+    required: true
+  engine_version:
+    description: Version of SGLang that must run.
+    type: str
+    required: true
+  levels:
+    description: Levels to verify.
+    type: list
+    elements: str
+    choices: [unit, api, server_info, journal, host_memory]
+    default: [unit, api, server_info, journal, host_memory]
+  expected_unit:
+    description: Properties that C(systemctl show) must print of the unit, by name.
+    type: dict
+    default: {}
+  verdict_path:
+    description: File that the verdict is written to. Its directory must exist. Without it nothing is written.
+    type: path
+  calibration_path:
+    description: File that the calibration is written to. Without it none is written.
+    type: path
+"""
+
+EXAMPLES = r"""
+- name: Verify the server against its plan
+  blackwell.inference.server_verify:
+    unit: sglang-kimi.service
+    url: http://127.0.0.1:30000
+    plan: "{{ planned.plan }}"
+    served_model_name: kimi-k2.5
+    engine_version: "0.5.9"
+    expected_unit:
+      LimitMEMLOCK: infinity
+      KillMode: control-group
+    verdict_path: /var/lib/blackwell-inference/kimi/verdict.json
+    calibration_path: /var/lib/blackwell-inference/kimi/calibration.json
+"""
+
+RETURN = r"""
+verdict:
+  description: The outcome, level by level. Each check has C(name), C(outcome) (passed, failed or skipped), C(expected), C(seen), C(source) and C(message).
+  returned: when there was a running unit to verify
+  type: dict
+  sample:
+    schema: 1
+    instance: kimi
+    passed: true
+    started: "2026-02-24T10:00:00Z"
+    finished: "2026-02-24T10:00:03Z"
+    invocation_id: 5c1d7d1f9f3d4b0e8f3c1c3f7b8c9d0e
+    levels:
+      - level: journal
+        passed: true
+        checks:
+          - name: max_total_num_tokens
+            outcome: passed
+            expected: 159294
+            seen: 159277
+            source: journal
+            message: journal shows max_total_num_tokens 159277 tokens, within 954 tokens of 159294 tokens.
+calibration:
+  description: Figures of this start for the next plan. Empty when the journal no longer holds the whole start.
+  returned: when there was a running unit to verify
+  type: dict
+  sample: {measured: journal 2026-02-24, engine_version: 0.5.9, ranks: 8, tokens: 159277, graph_bytes: 4026531840, start_seconds: 431.2}
+"""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.http import Server
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.calibration import calibration_of
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import NotRunning, Question, gather
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.verification import (
+    LEVELS,
+    failures,
+    now,
+    remove_record,
+    verdict_of,
+    verify,
+    write_record,
+)
+
+ARGUMENTS = {
+    "unit": {"type": "str", "required": True},
+    "url": {"type": "str", "default": "http://127.0.0.1:30000"},
+    "api_key": {"type": "str", "no_log": True},
+    "plan": {"type": "dict", "required": True},
+    "served_model_name": {"type": "str", "required": True},
+    "engine_version": {"type": "str", "required": True},
+    "levels": {"type": "list", "elements": "str", "choices": list(LEVELS), "default": list(LEVELS)},
+    "expected_unit": {"type": "dict", "default": {}},
+    "verdict_path": {"type": "path"},
+    "calibration_path": {"type": "path"},
+}
+
+
+def read_question(params: dict[str, Any]) -> Question:
+    address = urlsplit(params["url"])
+    return Question(
+        unit=params["unit"],
+        server=Server(params["url"], params["api_key"]),
+        port=address.port or (443 if address.scheme == "https" else 80),
+        planned=Planned.read(params["plan"]),
+        served_model_name=params["served_model_name"],
+        engine_version=params["engine_version"],
+        expected_unit=params["expected_unit"],
+    )
+
+
+def main() -> None:
+    module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
+    params, started = module.params, now()
+    records = (
+        {}
+        if module.check_mode
+        else {name: Path(params[name]) for name in ("verdict_path", "calibration_path") if params[name]}
+    )
+    try:
+        question = read_question(params)
+        if "verdict_path" in records:
+            remove_record(records["verdict_path"])
+        evidence = gather(module.run_command, question, chat="api" in params["levels"])
+        levels = verify(evidence, params["levels"])
+        calibration = calibration_of(evidence)
+        verdict = verdict_of(
+            evidence, levels, params["unit"].removeprefix("sglang-").removesuffix(".service"), started, now()
+        )
+        if calibration and "calibration_path" in records:
+            write_record(records["calibration_path"], calibration)
+        if "verdict_path" in records:
+            write_record(records["verdict_path"], verdict)
+    except NotRunning as error:
+        if module.check_mode:
+            module.exit_json(changed=False, msg=str(error), verdict=None, calibration=None)
+        module.fail_json(msg=str(error))
+    except InferenceError as error:
+        module.fail_json(msg=str(error), **error.details)
+    except OSError as error:
+        module.fail_json(
+            msg=f"The verdict could not be written to {error.filename}: {error.strerror}. A directory that exists and is writable was expected."
+        )
+    if not verdict["passed"]:
+        module.fail_json(
+            msg=f"{params['unit']} is not what was planned. " + " ".join(failures(levels)),
+            verdict=verdict,
+            calibration=calibration,
+        )
+    module.exit_json(changed=False, verdict=verdict, calibration=calibration)
+
+
+if __name__ == "__main__":
+    main()
