@@ -1,0 +1,56 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a version of the engine does differently when it sizes its memory. Private to the collection, may change any time.
+
+The values are made in `engine/sizing.py` and handed to planning, which knows no version number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class GpuBracket:
+    """Defaults that the engine picks for cards of less than `below_mib` by nvidia-smi's memory.total."""
+
+    below_mib: int
+    chunked_prefill_size: int
+    graph_batch: int
+    graph_batch_from_tp4: int
+
+
+@dataclass(frozen=True)
+class BackendPages:
+    """Page sizes that an attention backend accepts; any other is replaced by the first."""
+
+    backend: str
+    page_sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SizingRules:
+    """One version's sizing. Every field is a fact of that version, never a wish."""
+
+    engine_version: str
+    gpu_brackets: tuple[GpuBracket, ...]
+    backend_pages: tuple[BackendPages, ...]
+    # Device pool
+    multimodal_reserve_bytes: int  # taken from the KV budget of a multimodal model
+    multimodal_transport_reserve_bytes: int  # the same again with --mm-feature-transport cuda_ipc or cuda_vmm
+    request_rows_extra: int  # rows of the request table beyond max_running_requests
+    running_requests_halved: bool  # the default is at most tokens // 2
+    running_requests_cap: (
+        str  # what an explicit value is cut to: "none", "estimate" (the default's value) or "half_tokens"
+    )
+    graph_batch_follows_running_requests: bool  # the default largest decode graph is at most --max-running-requests
+    prefill_graph_mla_bytes: int  # the engine's own allowance for a captured prefill graph of an MLA model
+    # Host pool
+    hicache_ratio_default: float
+    host_must_exceed_device: bool  # the start dies unless the host pool holds more tokens than the device pool
+    host_check_reserve_bytes: int  # what the engine's own check leaves alone
+    host_check_divides: bool  # that check knows how many ranks share the host
+    host_check_knows_cgroup: bool
+    hicache_layout_default: str
+    staging_pages: int  # GPU pages of staging for a page_first layout

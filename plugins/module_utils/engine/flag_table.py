@@ -1,0 +1,91 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The options of one version of the engine. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Callable
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _json(value: Any) -> bool:
+    if isinstance(value, (dict, list)):
+        return True
+    try:
+        json.loads(value)
+    except (TypeError, ValueError):
+        return False
+    return isinstance(value, str)
+
+
+# kind -> (what is expected, whether one value is such)
+KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "switch": ("true or false", lambda value: isinstance(value, bool)),
+    "whole": ("a whole number", _whole),
+    "amount": ("a whole number", _whole),  # the command line also takes texts such as 256k; the plan holds numbers
+    "number": ("a number", lambda value: isinstance(value, (int, float)) and not isinstance(value, bool)),
+    "text": ("a text", lambda value: isinstance(value, str) and value != ""),
+    "json": ("a dictionary, a list, or either as JSON text", _json),
+    "deprecated": ("nothing: the engine no longer takes it", lambda value: False),
+}
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One option. `name` is its first name, which other names lead to; `many`: it takes a list."""
+
+    name: str
+    kind: str
+    many: bool
+    choices: tuple[str, ...]
+
+    def expected(self) -> str | None:
+        what = f"one of {', '.join(self.choices)}" if self.choices else KINDS[self.kind][0]
+        return f"a list, each {what}" if self.many else what
+
+    def takes(self, value: Any) -> bool:
+        if self.many:
+            return isinstance(value, (list, tuple)) and all(self._takes_one(item) for item in value)
+        return self._takes_one(value)
+
+    def _takes_one(self, value: Any) -> bool:
+        return KINDS[self.kind][1](value) and (not self.choices or str(value) in self.choices)
+
+
+@dataclass(frozen=True)
+class FlagTable:
+    """All options of `version` by any of their names, without dashes in front."""
+
+    version: str
+    flags: Mapping[str, Flag]
+
+    @classmethod
+    def of(cls, version: str, by_kind: Mapping[str, str], choices: str, aliases: str) -> FlagTable:
+        """From the compact form of the generated tables: words, of which those with a colon name what the next ones belong to."""
+        chosen = _grouped(choices)
+        flags: dict[str, Flag] = {}
+        for kind, names in by_kind.items():
+            base, many = kind.replace(" list", ""), kind.endswith(" list")
+            for name in names.split():
+                flags[name] = Flag(name, base, many, chosen.get(name, ()))
+        flags.update({alias: flags[first[0]] for alias, first in _grouped(aliases).items()})
+        return cls(version, flags)
+
+
+def _grouped(words: str) -> dict[str, tuple[str, ...]]:
+    groups: dict[str, tuple[str, ...]] = {}
+    key = ""
+    for word in words.split():
+        if word.endswith(":"):
+            key = word[:-1]
+            groups[key] = ()
+        else:
+            groups[key] += (word,)
+    return groups

@@ -1,0 +1,77 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""SGLang's sizing quirks by version, as data. Private to the collection, may change any time.
+
+Read in the published wheels 0.5.9 to 0.5.23; "since 0.5.12" means: first seen in 0.5.12.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import (
+    BackendPages,
+    GpuBracket,
+    SizingRules,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
+
+_NO_LIMIT_MIB = 1 << 40
+
+# below MiB, chunked prefill, largest decode graph at tp < 4, at tp >= 4
+_BRACKETS_SINCE_0_5_9 = (
+    GpuBracket(20 * 1024, 2048, 8, 8),
+    GpuBracket(35 * 1024, 2048, 24, 80),
+    GpuBracket(60 * 1024, 4096, 32, 160),
+    GpuBracket(90 * 1024, 8192, 256, 512),
+    GpuBracket(160 * 1024, 8192, 256, 512),
+    GpuBracket(_NO_LIMIT_MIB, 16384, 512, 512),
+)
+_BRACKETS_SINCE_0_5_20 = (
+    _BRACKETS_SINCE_0_5_9[0],
+    GpuBracket(35 * 1024, 4096, 48, 160),
+    *_BRACKETS_SINCE_0_5_9[2:],
+)
+_BACKENDS_SINCE_0_5_9 = (
+    BackendPages("trtllm_mla", (64, 32)),
+    BackendPages("trtllm_mha", (64, 16, 32, 128)),
+    BackendPages("flashmla", (64,)),
+    BackendPages("cutlass_mla", (128,)),
+)
+_BACKENDS_SINCE_0_5_20 = _BACKENDS_SINCE_0_5_9[:3]  # cutlass_mla went
+
+# field -> (first version, value), oldest first
+QUIRKS: dict[str, tuple[tuple[str, Any], ...]] = {
+    "gpu_brackets": (("0.5.9", _BRACKETS_SINCE_0_5_9), ("0.5.20", _BRACKETS_SINCE_0_5_20)),
+    "backend_pages": (("0.5.9", _BACKENDS_SINCE_0_5_9), ("0.5.20", _BACKENDS_SINCE_0_5_20)),
+    "multimodal_reserve_bytes": (("0.5.9", 0), ("0.5.18", 100 * MIB)),
+    "multimodal_transport_reserve_bytes": (("0.5.9", 0), ("0.5.18", 1024 * MIB)),
+    "request_rows_extra": (("0.5.9", 0), ("0.5.12", 1)),
+    "running_requests_halved": (("0.5.9", False), ("0.5.10", True)),
+    "running_requests_cap": (("0.5.9", "none"), ("0.5.10", "estimate"), ("0.5.14", "half_tokens")),
+    "graph_batch_follows_running_requests": (("0.5.9", False), ("0.5.22", True)),
+    "prefill_graph_mla_bytes": (("0.5.9", 0), ("0.5.18", 1536 * MIB)),
+    "hicache_ratio_default": (("0.5.9", 2.0),),
+    "host_must_exceed_device": (("0.5.9", True), ("0.5.15", False)),
+    "host_check_reserve_bytes": (("0.5.9", 10 * GIB),),
+    "host_check_divides": (("0.5.9", False), ("0.5.19", True)),
+    "host_check_knows_cgroup": (("0.5.9", False), ("0.5.21", True)),
+    "hicache_layout_default": (("0.5.9", "layer_first"), ("0.5.14", "page_first")),
+    "staging_pages": (("0.5.9", 0), ("0.5.14", 64)),
+}
+
+
+def sizing_rules(version: EngineVersion) -> SizingRules:
+    """The rules of one version: of each quirk the youngest value that is not newer than it."""
+    values = {field: _value_at(rows, version) for field, rows in QUIRKS.items()}
+    return SizingRules(engine_version=version.text, **values)
+
+
+def _value_at(rows: tuple[tuple[str, Any], ...], version: EngineVersion) -> Any:
+    held = rows[0][1]
+    for since, value in rows:
+        if EngineVersion.parse(since) <= version:
+            held = value
+    return held

@@ -1,0 +1,117 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A model directory: its configuration and the headers of its weights. Private to the collection, may change any time.
+
+Nothing here reads a weight, so that a checkpoint of a terabyte is known within a second.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ModelError
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.safetensors_header import Shard, read_shard
+
+_INDEX = "model.safetensors.index.json"
+_JSON_MAX_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class ModelDirectory:
+    """What a directory says of itself. `identity` changes when the checkpoint changes."""
+
+    config: dict[str, Any]
+    quant_config: dict[str, Any] | None
+    shards: tuple[Shard, ...]
+    identity: str
+
+
+def read_model_directory(path: str) -> ModelDirectory:
+    """Reads config.json, hf_quant_config.json, the index and every shard's header; raises ModelError with a sentence."""
+    if not os.path.isdir(path):
+        seen = "is a file" if os.path.exists(path) else "does not exist"
+        raise ModelError(
+            f"The model directory {path} {seen}; expected a directory with config.json and .safetensors files. "
+            f"Download the model there, or correct inference_model_path."
+        )
+    try:
+        return _read(path)
+    except PermissionError as denied:
+        raise ModelError(
+            f"{denied.filename} cannot be read: permission denied. Run as a user who may read the model, for example with become."
+        ) from denied
+    except OSError as failed:
+        raise ModelError(
+            f"The model directory {path} cannot be read: {failed.strerror} ({failed.filename}). Look at its file system."
+        ) from failed
+
+
+def _read(path: str) -> ModelDirectory:
+    digest = hashlib.sha256()
+    config = _json_file(path, "config.json", digest)
+    if config is None:
+        raise ModelError(
+            f"The model directory {path} has no config.json; expected a downloaded checkpoint. Download the model there, or correct inference_model_path."
+        )
+    quant_config = _json_file(path, "hf_quant_config.json", digest)
+    index = _json_file(path, _INDEX, digest)
+    shards = tuple(read_shard(os.path.join(path, name)) for name in _shard_names(path, index))
+    for shard in shards:
+        digest.update(f"\0{shard.name}\0{shard.size_bytes}\0".encode())
+        digest.update(shard.header)
+    return ModelDirectory(config, quant_config, shards, digest.hexdigest())
+
+
+def _json_file(path: str, name: str, digest: Any) -> dict[str, Any] | None:
+    """A JSON dictionary, or None where there is no such file."""
+    full = os.path.join(path, name)
+    if not os.path.exists(full):
+        return None
+    size = os.path.getsize(full)
+    if size > _JSON_MAX_BYTES:
+        raise ModelError(
+            f"{full} is {size:,} bytes long; expected at most {_JSON_MAX_BYTES:,}. It is no {name}: download it again."
+        )
+    with open(full, "rb") as file:
+        content = file.read()
+    digest.update(f"\0{name}\0".encode())
+    digest.update(content)
+    try:
+        data = json.loads(content)
+    except (ValueError, RecursionError) as wrong:
+        raise ModelError(
+            f"{full} is not valid JSON ({str(wrong)[:80]}). It is truncated or damaged: download it again."
+        ) from wrong
+    if not isinstance(data, dict):
+        raise ModelError(f"{full} holds no JSON dictionary. It is damaged: download it again.")
+    return data
+
+
+def _shard_names(path: str, index: dict[str, Any] | None) -> list[str]:
+    """The weight files: those that the index names, else every .safetensors file but a consolidated copy."""
+    there = sorted(name for name in os.listdir(path) if name.endswith(".safetensors"))
+    if index is None:
+        return [name for name in there if not name.startswith("consolidated")]
+    weight_map = index.get("weight_map")
+    if (
+        not isinstance(weight_map, dict)
+        or not weight_map
+        or not all(isinstance(name, str) for name in weight_map.values())
+    ):
+        raise ModelError(
+            f"{os.path.join(path, _INDEX)} has no weight_map from tensors to files. It is damaged: download it again."
+        )
+    named = sorted(set(weight_map.values()))
+    absent = [name for name in named if name not in there]
+    if absent:
+        more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+        raise ModelError(
+            f"{os.path.join(path, _INDEX)} names {len(named)} files, of which {absent[0]}{more} "
+            f"{'are' if more else 'is'} missing. The download is incomplete: resume it."
+        )
+    return named

@@ -1,0 +1,42 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""CUDA graphs: the largest batch and what capturing takes. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
+from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import GpuBracket, SizingRules
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import MIB
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import Calibration
+
+# The design host captured 3.75 GiB for batches up to 512 (Kimi-K2.5, 8 ranks, 2026-02-24): 7.5 MiB a request of the largest
+# batch. The size of a graph cannot be read from the engine's source.
+_REQUEST_BYTES = 15 * MIB // 2
+
+
+def bracket_of(rules: SizingRules, gpu_total_bytes: int) -> GpuBracket:
+    """The engine's defaults for a card, by nvidia-smi's memory.total."""
+    return next(bracket for bracket in rules.gpu_brackets if gpu_total_bytes // MIB < bracket.below_mib)
+
+
+def largest_batch(
+    bracket: GpuBracket, tp: int, asked: int | None, requests_asked: int | None, requests: int, rules: SizingRules
+) -> int:
+    """The largest batch that is captured for decoding: never more than may run."""
+    default = bracket.graph_batch_from_tp4 if tp >= 4 else bracket.graph_batch
+    if rules.graph_batch_follows_running_requests and requests_asked is not None:
+        default = min(default, requests_asked)
+    return min(default if asked is None else asked, requests)
+
+
+def graph_lines(batch: int, mla: bool, calibration: Calibration, ranks: int, rules: SizingRules) -> tuple[Line, ...]:
+    """A measured figure holds all graphs; an estimate is made of the decode graphs and the engine's allowance for a prefill graph."""
+    if calibration.graph_bytes is not None and calibration.ranks in (None, ranks):
+        return (Line("CUDA graphs", calibration.graph_bytes, calibration.source),)
+    decode = Line(
+        "CUDA graphs", batch * _REQUEST_BYTES, f"estimate: 7.5 MiB for each of {batch} requests, as on the design host"
+    )
+    if mla and rules.prefill_graph_mla_bytes:
+        return (decode, Line("prefill graph", rules.prefill_graph_mla_bytes, "estimate: the engine's own allowance"))
+    return (decode,)

@@ -1,0 +1,192 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The host as planning sees it: a compact value that a plan stands on and carries along. Private to the collection, may change any time.
+
+A plan made while its instance runs must not read the memory that the instance itself takes: it stands on the value
+that the plan before the start stood on, as long as the hardware is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
+
+_MAX_BYTES = 1 << 60
+_ADVICE = "give the topology as topology_facts returns it"
+# The design host (449 GiB) had 445 GiB available before the start of 2026-02-24: the system itself took 4 GiB.
+_SYSTEM_BYTES = 4 * GIB
+# A new kernel or a balloon device moves MemTotal a little; the machine is still the same.
+_SAME_TOTAL = 0.01
+
+
+@dataclass(frozen=True)
+class GpuSeen:
+    """One card; `free_bytes` is None where nothing is known but its size."""
+
+    index: int
+    uuid: str
+    state: str
+    total_bytes: int
+    free_bytes: int | None
+    source: str
+
+    @property
+    def usable(self) -> bool:
+        return self.state == "ok"
+
+
+@dataclass(frozen=True)
+class HostSeen:
+    """`cgroup_headroom_bytes` and `memlock_bytes` are None where nothing limits. The two load figures come from the operator's data only."""
+
+    gpus: tuple[GpuSeen, ...]
+    memory_total_bytes: int
+    memory_available_bytes: int
+    memory_source: str
+    cgroup_limit_bytes: int | None = None
+    cgroup_headroom_bytes: int | None = None
+    memlock_bytes: int | None = None
+    free_before_load_bytes: int | None = None
+    free_after_load_bytes: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The `observation` of a plan."""
+        return {
+            "gpus": [asdict(gpu) for gpu in self.gpus],
+            "memory": {
+                "total_bytes": self.memory_total_bytes,
+                "available_bytes": self.memory_available_bytes,
+                "source": self.memory_source,
+            },
+            "cgroup": {"limit_bytes": self.cgroup_limit_bytes, "headroom_bytes": self.cgroup_headroom_bytes},
+            "memlock_bytes": self.memlock_bytes,
+            "free_before_load_bytes": self.free_before_load_bytes,
+            "free_after_load_bytes": self.free_after_load_bytes,
+        }
+
+    def same_hardware(self, other: HostSeen) -> bool:
+        cards = [[(gpu.index, gpu.uuid, gpu.state, gpu.total_bytes) for gpu in host.gpus] for host in (self, other)]
+        near = abs(self.memory_total_bytes - other.memory_total_bytes) <= _SAME_TOTAL * self.memory_total_bytes
+        return cards[0] == cards[1] and near and self.cgroup_limit_bytes == other.cgroup_limit_bytes
+
+    def as_if_idle(self) -> HostSeen:
+        """What the host would offer without the instance that runs on it, from totals alone."""
+        gpus = tuple(replace(gpu, free_bytes=None, source="estimate: the instance is running") for gpu in self.gpus)
+        return replace(
+            self,
+            gpus=gpus,
+            memory_available_bytes=idle_available_bytes(self.memory_total_bytes),
+            memory_source="estimate: the instance is running",
+            cgroup_headroom_bytes=self.cgroup_limit_bytes,
+        )
+
+
+def idle_available_bytes(total_bytes: int) -> int:
+    """MemAvailable of a host that runs nothing but its system."""
+    return total_bytes - min(_SYSTEM_BYTES, total_bytes // 20)
+
+
+def host_from_topology(topology: Any) -> HostSeen:
+    """The facts of `topology_facts`, compacted."""
+    fields = Fields.of(topology, "The topology", _ADVICE, PlanningError)
+    memory = fields.within("memory")
+    cgroup = fields.within("cgroup") if fields.has("cgroup") else None
+    limit = cgroup.optional_whole("limit_bytes", 1, _MAX_BYTES) if cgroup else None
+    current = cgroup.optional_whole("current_bytes", 0, _MAX_BYTES) if cgroup else None
+    return HostSeen(
+        gpus=tuple(
+            _gpu_from_topology(Fields.of(gpu, "A GPU of the topology", _ADVICE, PlanningError))
+            for gpu in fields.data.get("gpus") or ()
+        ),
+        memory_total_bytes=memory.whole("total_bytes", 1, _MAX_BYTES),
+        memory_available_bytes=memory.whole("available_bytes", 0, _MAX_BYTES),
+        memory_source="meminfo",
+        cgroup_limit_bytes=limit,
+        cgroup_headroom_bytes=None if limit is None else max(0, limit - (current or 0)),
+        memlock_bytes=_binding_memlock(fields),
+    )
+
+
+def _gpu_from_topology(gpu: Fields) -> GpuSeen:
+    state = gpu.text("state")
+    if state != "ok":
+        return GpuSeen(
+            gpu.whole("index", 0, 4096),
+            gpu.optional_text("uuid") or "",
+            state,
+            gpu.optional_whole("memory_total_bytes", 0, _MAX_BYTES) or 0,
+            0,
+            "nvml",
+        )
+    return GpuSeen(
+        index=gpu.whole("index", 0, 4096),
+        uuid=gpu.text("uuid"),
+        state=state,
+        total_bytes=gpu.whole("memory_total_bytes", 1, _MAX_BYTES),
+        free_bytes=gpu.whole("memory_free_bytes", 0, _MAX_BYTES),
+        source="nvml",
+    )
+
+
+def _binding_memlock(topology: Fields) -> int | None:
+    """The limit of locked memory that a unit cannot lift.
+
+    systemd lifts RLIMIT_MEMLOCK for the unit, which needs CAP_SYS_RESOURCE in the first user namespace: only inside a
+    container is the hard limit seen there the last word.
+    """
+    kind = (topology.data.get("virtualisation") or {}).get("kind")
+    if kind not in ("lxc", "docker", "podman") or not topology.has("memlock"):
+        return None
+    return topology.within("memlock").optional_whole("hard_bytes", 0, _MAX_BYTES)
+
+
+def host_from_observation(data: Mapping[str, Any]) -> HostSeen:
+    """The `observation` of an earlier plan."""
+    fields = Fields.of(data, "The observation", "leave it out, and planning observes anew", PlanningError)
+    memory, cgroup = fields.within("memory"), fields.within("cgroup")
+    gpus = [
+        Fields.of(gpu, "A GPU of the observation", fields.advice, PlanningError)
+        for gpu in fields.data.get("gpus") or ()
+    ]
+    return HostSeen(
+        gpus=tuple(
+            GpuSeen(
+                index=gpu.whole("index", 0, 4096),
+                uuid=str(gpu.data.get("uuid")),
+                state=gpu.text("state"),
+                total_bytes=gpu.whole("total_bytes", 0, _MAX_BYTES),
+                free_bytes=gpu.optional_whole("free_bytes", 0, _MAX_BYTES),
+                source=gpu.text("source"),
+            )
+            for gpu in gpus
+        ),
+        memory_total_bytes=memory.whole("total_bytes", 1, _MAX_BYTES),
+        memory_available_bytes=memory.whole("available_bytes", 0, _MAX_BYTES),
+        memory_source=memory.text("source"),
+        cgroup_limit_bytes=cgroup.optional_whole("limit_bytes", 0, _MAX_BYTES),
+        cgroup_headroom_bytes=cgroup.optional_whole("headroom_bytes", 0, _MAX_BYTES),
+        memlock_bytes=fields.optional_whole("memlock_bytes", 0, _MAX_BYTES),
+        free_before_load_bytes=fields.optional_whole("free_before_load_bytes", 1, _MAX_BYTES),
+        free_after_load_bytes=fields.optional_whole("free_after_load_bytes", 0, _MAX_BYTES),
+    )
+
+
+def stand_on(fresh: HostSeen, earlier: HostSeen | None, instance_running: bool) -> tuple[HostSeen, tuple[str, ...]]:
+    """The value to plan with, and a note where it is not simply the fresh one."""
+    if not instance_running:
+        return fresh, ()
+    if earlier is None:
+        return fresh.as_if_idle(), (
+            "The instance runs and no earlier plan says what was free before it started: free memory is estimated from the totals.",
+        )
+    if not earlier.same_hardware(fresh):
+        return fresh.as_if_idle(), (
+            "The hardware differs from that of the earlier plan, which is not used: free memory is estimated from the totals.",
+        )
+    return replace(earlier, memlock_bytes=fresh.memlock_bytes), ()

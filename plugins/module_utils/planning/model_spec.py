@@ -1,0 +1,130 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What will be served: the facts of a checkpoint that planning needs. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import (
+    ELEMENT_BYTES,
+    Attention,
+    attention_as_dict,
+    attention_from_dict,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
+
+MAX_LAYERS = 10_000
+MAX_WIDTH = 10_000_000
+MAX_CONTEXT = 1_000_000_000
+MAX_EXPERTS = 100_000
+_MAX_BYTES = 1 << 60
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Sizes on disk. `replicated_bytes` is what every rank holds whole; `per_rank_bytes` was measured at `per_rank_tp` ranks."""
+
+    total_bytes: int
+    files: int
+    source: str
+    tensors: int | None = None
+    by_dtype: Mapping[str, int] = field(default_factory=dict)
+    replicated_bytes: int | None = None
+    per_rank_bytes: int | None = None
+    per_rank_tp: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "total_bytes": self.total_bytes,
+            "files": self.files,
+            "tensors": self.tensors,
+            "by_dtype": dict(sorted(self.by_dtype.items())),
+            "replicated_bytes": self.replicated_bytes,
+            "per_rank_bytes": self.per_rank_bytes,
+            "per_rank_tp": self.per_rank_tp,
+            "source": self.source,
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Fields) -> Weights:
+        by_dtype = fields.within("by_dtype") if fields.data.get("by_dtype") else None
+        return cls(
+            total_bytes=fields.whole("total_bytes", 0, _MAX_BYTES),
+            files=fields.whole("files", 0, 1_000_000),
+            source=fields.optional_text("source") or "profile",
+            tensors=fields.optional_whole("tensors", 0, _MAX_BYTES),
+            by_dtype={name: by_dtype.whole(name, 0, _MAX_BYTES) for name in by_dtype.data} if by_dtype else {},
+            replicated_bytes=fields.optional_whole("replicated_bytes", 0, _MAX_BYTES),
+            per_rank_bytes=fields.optional_whole("per_rank_bytes", 1, _MAX_BYTES),
+            per_rank_tp=fields.optional_whole("per_rank_tp", 1, 4096),
+        )
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A checkpoint. `kv_cache_dtype` is what "auto" means for it, `max_position_embeddings` the longest context with its rope scaling."""
+
+    name: str
+    architecture: str
+    model_type: str
+    quantization: str | None
+    dtype: str
+    kv_cache_dtype: str
+    layers: int
+    hidden_size: int
+    vocab_size: int
+    max_position_embeddings: int
+    multimodal: bool
+    experts: int | None
+    attention: Attention
+    weights: Weights
+    identity: str | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "architecture": self.architecture,
+            "model_type": self.model_type,
+            "quantization": self.quantization,
+            "dtype": self.dtype,
+            "kv_cache_dtype": self.kv_cache_dtype,
+            "layers": self.layers,
+            "hidden_size": self.hidden_size,
+            "vocab_size": self.vocab_size,
+            "max_position_embeddings": self.max_position_embeddings,
+            "multimodal": self.multimodal,
+            "experts": self.experts,
+            "attention": attention_as_dict(self.attention),
+            "weights": self.weights.as_dict(),
+            "identity": self.identity,
+            "sources": dict(sorted(self.sources.items())),
+        }
+
+
+def model_from_dict(data: Any, where: str = "The model given to planning") -> ModelSpec:
+    """A ModelSpec from its dictionary: what `model_info` returns, or the `model` of a profile."""
+    fields = Fields.of(data, where, "see the ModelSpec in docs/interface.md")
+    sources = fields.within("sources").data if fields.data.get("sources") else {}
+    return ModelSpec(
+        name=fields.text("name"),
+        architecture=fields.text("architecture"),
+        model_type=fields.text("model_type"),
+        quantization=fields.optional_text("quantization"),
+        dtype=fields.choice("dtype", {"bfloat16": 1, "float16": 1, "float32": 1}),
+        kv_cache_dtype=fields.choice("kv_cache_dtype", ELEMENT_BYTES),
+        layers=fields.whole("layers", 1, MAX_LAYERS),
+        hidden_size=fields.whole("hidden_size", 1, MAX_WIDTH),
+        vocab_size=fields.whole("vocab_size", 1, MAX_WIDTH),
+        max_position_embeddings=fields.whole("max_position_embeddings", 1, MAX_CONTEXT),
+        multimodal=fields.flag("multimodal"),
+        experts=fields.optional_whole("experts", 1, MAX_EXPERTS),
+        attention=attention_from_dict(fields.within("attention")),
+        weights=Weights.from_dict(fields.within("weights")),
+        identity=fields.optional_text("identity"),
+        sources={str(key): str(value) for key, value in sources.items()},
+    )

@@ -1,0 +1,65 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a plan should not do in silence. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostPool
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+
+
+def plan_notes(request: PlanRequest, gpu: GpuBudget | None, tokens: int, pool: HostPool | None) -> tuple[str, ...]:
+    """Sentences for the report, in a fixed order."""
+    serving = request.serving
+    notes: list[str] = []
+    lost = [gpu for gpu in request.host.gpus if not gpu.usable]
+    if serving.device == "cuda" and lost:
+        notes.append(f"Not used: GPU {', '.join(f'{gpu.index} ({gpu.state})' for gpu in lost)}.")
+    if gpu is not None:
+        notes += _gpu_notes(request, gpu)
+    if tokens < request.context_length:
+        # No refusal: the design host serves a context of 262,144 from a pool of 159,277 tokens, as most requests are short.
+        notes.append(
+            f"The context length is {request.context_length:,} and the pool holds {tokens:,} tokens: the engine "
+            "rejects a request that is longer than the pool, not than the context."
+        )
+    if serving.page_size is not None and request.page_size != serving.page_size:
+        notes.append(
+            f"The attention backend {request.arguments['attention-backend']} replaces page_size {serving.page_size} by {request.page_size}."
+        )
+    if pool is not None and serving.hicache_size is not None and serving.hicache_ratio is not None:
+        notes.append(
+            f"hicache_size {serving.hicache_size} beats hicache_ratio {serving.hicache_ratio:g}, which is not used."
+        )
+    if pool is not None and pool.tokens <= tokens:
+        notes.append(
+            f"The host cache holds {pool.tokens:,} tokens, no more than the device's {tokens:,}: it can hardly add a hit."
+        )
+    return tuple(notes)
+
+
+def _gpu_notes(request: PlanRequest, gpu: GpuBudget) -> list[str]:
+    serving = request.serving
+    notes = []
+    if serving.mem_fraction_static is None:
+        notes.append(
+            f"mem_fraction_static is not given: {gpu.fraction:g} is chosen, the highest of the proposed ones that keeps the headroom."
+        )
+    if serving.max_total_tokens is not None and serving.max_total_tokens > gpu.profiled_tokens:
+        notes.append(
+            f"max_total_tokens {serving.max_total_tokens:,} is more than the {gpu.profiled_tokens:,} tokens that fit: the engine takes the latter."
+        )
+    if gpu.requests.cut_from is not None:
+        notes.append(
+            f"max_running_requests {gpu.requests.cut_from:,} is lowered to {gpu.requests.limit:,} by SGLang {request.rules.engine_version}."
+        )
+    estimated = [
+        line.name for line in gpu.ledger.lines if line.name == "weights" and line.source.startswith("estimate")
+    ]
+    if estimated:
+        notes.append(
+            "The weights of a rank are estimated from the checkpoint's size; the first verified start measures them."
+        )
+    return notes

@@ -1,0 +1,77 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan for one instance. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_budget import HostBudget
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostPool
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.start_estimate import StartEstimate
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """`settings` are the decided values by serving key; `arguments` the same as engine flags with the operator's further ones."""
+
+    request: PlanRequest
+    gpu: GpuBudget | None  # None on a CPU
+    tokens: int
+    cell_bytes: int
+    host: HostBudget
+    pool: HostPool | None
+    size_gb_that_fits: int
+    start: StartEstimate
+    settings: Mapping[str, Any]
+    refusals: tuple[Refusal, ...] = ()
+    forced: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def concurrent_requests(self) -> int:
+        return self.tokens // self.request.serving.request_tokens
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON types and no time stamp: the same input gives the same bytes."""
+        request = self.request
+        ranks = request.serving.tp
+        return {
+            "schema": SCHEMA,
+            "engine": {"version": request.rules.engine_version, "dialect": request.dialect},
+            "device": request.serving.device,
+            "ranks": ranks,
+            "model": {"name": request.model.name, "identity": request.model.identity},
+            "gpu": self.gpu.as_dict() if self.gpu else None,
+            "host": self.host.as_dict(),
+            "host_cache": self._host_cache(ranks),
+            "pool": {"tokens": self.tokens, "cell_bytes": self.cell_bytes, "kv_bytes": self.tokens * self.cell_bytes},
+            "concurrency": {"request_tokens": request.serving.request_tokens, "requests": self.concurrent_requests},
+            "start": self.start.as_dict(),
+            "arguments": dict(sorted(self.arguments.items())),
+            "forced": list(self.forced),
+            "notes": list(self.notes),
+            "observation": request.host.as_dict(),
+        }
+
+    def _host_cache(self, ranks: int) -> dict[str, Any]:
+        pool = self.pool
+        return {
+            "enabled": pool is not None,
+            "tokens": pool.tokens if pool else 0,
+            "bytes_per_rank": pool.bytes_per_rank if pool else 0,
+            "bytes_total": pool.bytes_per_rank * ranks if pool else 0,
+            "page_size": self.request.page_size,
+            "size_gb": pool.size_gb if pool else None,
+            "ratio": pool.ratio if pool else None,
+            "size_gb_per_rank_that_fits": self.size_gb_that_fits,
+        }

@@ -1,0 +1,162 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What rules a plan out before any arithmetic. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from typing import Callable
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import GqaGeometry, OtherAttention
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+
+# Flags whose memory the plan does not count yet: speculation, other parallelisms, adapters.
+UNPLANNED = (
+    "attention-context-parallel-size",
+    "attention-data-parallel-size",
+    "attn-cp-size",
+    "attn-dp-size",
+    "data-parallel-size",
+    "dp-size",
+    "enable-dp-attention",
+    "enable-lora",
+    "lora-paths",
+    "nnodes",
+    "pipeline-parallel-size",
+    "pp-size",
+    "speculative-algorithm",
+    "speculative-draft-model-path",
+)
+_NEUTRAL: tuple[object, ...] = (None, False, 0, 1, "", [])
+_TP_SHOWN = 64
+
+
+def preflight(request: PlanRequest) -> tuple[Refusal, ...]:
+    """Refusals after which no number would mean anything."""
+    return tuple(refusal for refusal in (check(request) for check in _CHECKS) if refusal is not None)
+
+
+def _attention(request: PlanRequest) -> Refusal | None:
+    attention = request.model.attention
+    if not isinstance(attention, OtherAttention):
+        return None
+    return Refusal(
+        "attention",
+        f"{request.model.name} ({request.model.architecture}) has {attention.what}; planning knows multi-head, grouped-query and latent (MLA) attention "
+        "with one kind of layer. Choose such a model.",
+    )
+
+
+def possible_tp(model: ModelSpec) -> list[int]:
+    """The tensor parallel sizes that divide what has to be divided."""
+    return [tp for tp in range(1, min(_TP_SHOWN, model.attention.heads) + 1) if _divides(model, tp) is None]
+
+
+def _divides(model: ModelSpec, tp: int) -> str | None:
+    attention = model.attention
+    if attention.heads % tp:
+        return f"its {attention.heads} attention heads"
+    if isinstance(attention, GqaGeometry) and attention.kv_heads % tp and tp % attention.kv_heads:
+        return f"its {attention.kv_heads} key-value heads, nor is it a multiple of them"
+    if model.experts is not None and model.experts % tp:
+        return f"its {model.experts} experts"
+    return None
+
+
+def _tensor_parallel(request: PlanRequest) -> Refusal | None:
+    what = _divides(request.model, request.serving.tp)
+    if what is None:
+        return None
+    choices = ", ".join(str(tp) for tp in possible_tp(request.model))
+    return Refusal(
+        "tensor_parallel",
+        f"serving.tp is {request.serving.tp}, which does not divide {what} ({request.model.name}): set tp to one of {choices}.",
+    )
+
+
+def _gpu_count(request: PlanRequest) -> Refusal | None:
+    tp, cards = request.serving.tp, request.host.gpus
+    if request.serving.device != "cuda" or len(request.gpus) == tp:
+        return None
+    asks = f"serving.tp is {tp} and asks for {tp} usable GPU{'s' if tp > 1 else ''}"
+    if not cards:
+        return Refusal(
+            "gpu_count",
+            f"{asks}; this host shows none. Install the driver and look at topology_facts, or set serving.device to cpu.",
+        )
+    broken = "".join(
+        f"; GPU {gpu.index} ({gpu.uuid or 'uuid unknown'}) is in state {gpu.state}" for gpu in cards if not gpu.usable
+    )
+    advice = "Bring the missing ones back or lower tp" if broken else "Lower tp or add cards"
+    usable = sum(gpu.usable for gpu in cards)
+    return Refusal("gpu_count", f"{asks}; this host has {len(cards)}, of which {usable} can be used{broken}. {advice}.")
+
+
+def _gpu_balance(request: PlanRequest) -> Refusal | None:
+    """SGLang 0.5.9 to 0.5.23 ends the start when the poorest card has less than 0.9 of what another has free."""
+    free = [(gpu.free_bytes, gpu) for gpu in request.gpus if gpu.free_bytes is not None]
+    if request.serving.device != "cuda" or len(free) < 2:
+        return None
+    poorest, richest = (choose(free, key=lambda pair: (pair[0], -pair[1].index)) for choose in (min, max))
+    if poorest[0] >= 0.9 * richest[0]:
+        return None
+    return Refusal(
+        "gpu_balance",
+        f"GPU {poorest[1].index} has {gib_text(poorest[0])} free and GPU {richest[1].index} has {gib_text(richest[0])}; the engine ends its start when a card "
+        "has less than 90 % of another. Find who holds that card and release it.",
+    )
+
+
+def _weights(request: PlanRequest) -> Refusal | None:
+    if request.model.weights.total_bytes or request.arguments.get("load-format") == "dummy":
+        return None
+    return Refusal(
+        "weights",
+        f"The model directory of {request.model.name} holds no safetensors weights; expected at least one .safetensors file. "
+        "Download the checkpoint, or set the argument load-format to dummy for random weights.",
+    )
+
+
+def _cpu_tokens(request: PlanRequest) -> Refusal | None:
+    if request.serving.device != "cpu" or request.serving.max_total_tokens is not None:
+        return None
+    return Refusal(
+        "max_total_tokens",
+        "serving.device is cpu and max_total_tokens is not given; on a CPU the engine would take a fraction of "
+        "the host's memory for its pool. Set max_total_tokens, for example 40000.",
+    )
+
+
+def _context(request: PlanRequest) -> Refusal | None:
+    longest = request.model.max_position_embeddings
+    if request.context_length <= longest:
+        return None
+    return Refusal(
+        "context_length",
+        f"serving.context_length is {request.context_length:,}; {request.model.name} declares {longest:,} "
+        f"tokens at most, and the engine refuses more. Lower context_length.",
+    )
+
+
+def _unplanned(request: PlanRequest) -> Refusal | None:
+    names = [name for name in UNPLANNED if request.arguments.get(name) not in _NEUTRAL]
+    if not names:
+        return None
+    return Refusal(
+        "unplanned_argument", f"arguments has {', '.join(names)}, whose memory planning does not count: leave it out."
+    )
+
+
+_CHECKS: tuple[Callable[[PlanRequest], Refusal | None], ...] = (
+    _attention,
+    _tensor_parallel,
+    _gpu_count,
+    _gpu_balance,
+    _weights,
+    _cpu_tokens,
+    _context,
+    _unplanned,
+)

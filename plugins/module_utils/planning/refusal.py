@@ -1,0 +1,35 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Refusals: each is a sentence with a name. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+# name -> what forcing it means; a refusal that is not here cannot be forced, because the start would fail for certain
+FORCEABLE: dict[str, str] = {
+    "headroom": "start with less free GPU memory than wished for; the first large prefill may run out of memory",
+    "gpu_balance": "start on cards of unequal free memory, with SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=0 in the environment",
+    "host_memory": "start although the host keeps less memory than host_reserve_gib",
+    "memlock": "start although the limit of locked memory is smaller than the host cache",
+    "context_length": "serve a longer context than the model declares, with SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 in the environment",
+    "unplanned_argument": "start with flags whose memory the plan does not count",
+}
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """`message` says what was seen, what was expected and what to do. `certain`: the start would fail, whatever its name allows."""
+
+    name: str
+    message: str
+    certain: bool = False
+
+    @property
+    def overridable(self) -> bool:
+        return self.name in FORCEABLE and not self.certain
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "message": self.message, "overridable": self.overridable}

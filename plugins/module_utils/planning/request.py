@@ -1,0 +1,65 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All that a plan is made from. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import Calibration
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import GpuSeen, HostSeen
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import ServingPolicy
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """`arguments` are the operator's further engine flags, already validated; some of them change what is allocated."""
+
+    model: ModelSpec
+    rules: SizingRules
+    dialect: str
+    serving: ServingPolicy
+    host: HostSeen
+    calibration: Calibration = field(default_factory=Calibration)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def kv_cache_dtype(self) -> str:
+        asked = {"bf16": "bfloat16", "auto": None}.get(
+            self.serving.kv_cache_dtype or "auto", self.serving.kv_cache_dtype
+        )
+        return asked or self.model.kv_cache_dtype
+
+    @property
+    def context_length(self) -> int:
+        return self.serving.context_length or self.model.max_position_embeddings
+
+    @property
+    def page_size(self) -> int:
+        """The page size in effect: an attention backend replaces one that it cannot serve."""
+        asked = self.serving.page_size or 1
+        backend = self.arguments.get("attention-backend")
+        for row in self.rules.backend_pages:
+            if row.backend == backend:
+                return asked if asked in row.page_sizes else row.page_sizes[0]
+        return asked
+
+    @property
+    def gpus(self) -> tuple[GpuSeen, ...]:
+        """The cards that the engine will use: the first usable ones."""
+        return tuple(gpu for gpu in self.host.gpus if gpu.usable)[: self.serving.tp]
+
+    @property
+    def multimodal_reserve_bytes(self) -> int:
+        if not self.model.multimodal:
+            return 0
+        transported = self.arguments.get("mm-feature-transport") in ("cuda_ipc", "cuda_vmm")
+        return self.rules.multimodal_reserve_bytes + (
+            self.rules.multimodal_transport_reserve_bytes if transported else 0
+        )

@@ -1,0 +1,191 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: memory_plan
+short_description: Plan what an engine will allocate, and refuse what cannot work
+version_added: 0.1.0
+author: blackwell.inference contributors (@blackwell-inference)
+description:
+  - Computes, for one instance, what SGLang will take of each GPU and of the host, what remains, and the flags that say so to the engine.
+  - Touches nothing and reads nothing, all it knows is in its options.
+  - Ends with a sentence for each wish that cannot be met. Some of those refusals can be overridden with C(force) in O(serving).
+extends_documentation_fragment:
+  - blackwell.inference.attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+options:
+  topology:
+    description: The host, as M(blackwell.inference.topology_facts) returns it.
+    type: dict
+  hardware:
+    description:
+      - Hardware as data, for a host that nobody owns yet. Required are C(gpus), C(gpu_memory_gib) (memory.total of nvidia-smi) and C(ram_gib).
+      - C(gpu_name), C(compute_capability), C(gpu_free_gib), C(gpu_free_before_load_gib), C(gpu_free_after_load_gib), C(ram_available_gib),
+        C(cgroup_limit_gib) and C(memlock_gib) sharpen the plan.
+    type: dict
+  model:
+    description: The model, as M(blackwell.inference.model_info) returns it.
+    type: dict
+    required: true
+  engine_version:
+    description: Version of SGLang.
+    type: str
+    required: true
+  serving:
+    description: Wishes, for example C(tp), C(mem_fraction_static), C(context_length), C(hicache_size), C(force). See the interface document.
+    type: dict
+    default: {}
+  arguments:
+    description: Further engine flags by their names without dashes in front. A null takes a flag away.
+    type: dict
+    default: {}
+  calibration:
+    description: Measured figures of an earlier start, each optional.
+    type: dict
+    default: {}
+  observation:
+    description: The C(observation) of an earlier plan, used instead of today's free memory while O(instance_running).
+    type: dict
+    default: {}
+  instance_running:
+    description: Whether the instance that is planned runs already, and so takes memory itself.
+    type: bool
+    default: false
+"""
+
+EXAMPLES = r"""
+- name: Plan for this host
+  blackwell.inference.memory_plan:
+    topology: "{{ ansible_facts['blackwell_topology'] }}"
+    model: "{{ served.model }}"
+    engine_version: "0.5.9"
+    serving:
+      tp: 8
+      mem_fraction_static: 0.88
+      hicache_size: 48
+
+- name: Plan for hardware that nobody owns yet
+  blackwell.inference.memory_plan:
+    hardware: {gpus: 8, gpu_memory_gib: 95.59, ram_gib: 449}
+    model: "{{ inference_profile_data.model }}"
+    engine_version: "0.5.23"
+    serving: {tp: 8}
+"""
+
+RETURN = r"""
+plan:
+  description: The plan, in bytes and seconds. C(arguments) holds every engine flag, C(observation) the host that the plan stands on.
+  returned: success
+  type: dict
+  sample:
+    schema: 1
+    engine: {version: 0.5.9, dialect: 0.5.9}
+    device: cuda
+    ranks: 8
+    pool: {tokens: 159294, cell_bytes: 70272, kv_bytes: 11193907968}
+    concurrency: {request_tokens: 4000, requests: 39}
+    arguments: {device: cuda, mem-fraction-static: 0.88, tp-size: 8}
+report:
+  description: The plan as lines of a table, with what, GiB and source, then refusals and notes.
+  returned: success, and on a refusal after which figures still mean something
+  type: list
+  elements: str
+  sample: ["Pool: 159,294 tokens on each rank, enough for 39 requests of 4,000 tokens at once"]
+plan_text:
+  description: The same as one text.
+  returned: success
+  type: str
+  sample: "Pool: 159,294 tokens on each rank, enough for 39 requests of 4,000 tokens at once\n"
+refusals:
+  description: What was refused.
+  returned: on a refusal
+  type: list
+  elements: dict
+  sample: [{name: headroom, message: mem_fraction_static 0.93 leaves 0.83 GiB free, overridable: true}]
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.arguments import (
+    checked_arguments,
+    engine_arguments,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import Dialect, dialect_for
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import calibration_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.hardware import host_from_hardware
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import (
+    host_from_observation,
+    host_from_topology,
+    stand_on,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import model_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report import report_lines
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import serving_from_dict
+
+ARGUMENTS: dict[str, Any] = {
+    "topology": {"type": "dict"},
+    "hardware": {"type": "dict"},
+    "model": {"type": "dict", "required": True},
+    "engine_version": {"type": "str", "required": True},
+    "serving": {"type": "dict", "default": {}},
+    "arguments": {"type": "dict", "default": {}},
+    "calibration": {"type": "dict", "default": {}},
+    "observation": {"type": "dict", "default": {}},
+    "instance_running": {"type": "bool", "default": False},
+}
+
+
+def read_request(params: dict[str, Any], dialect: Dialect) -> PlanRequest:
+    fresh = (
+        host_from_topology(params["topology"])
+        if params["topology"] is not None
+        else host_from_hardware(params["hardware"])
+    )
+    earlier = host_from_observation(params["observation"]) if params["observation"] else None
+    host, notes = stand_on(fresh, earlier, params["instance_running"])
+    return PlanRequest(
+        model=model_from_dict(params["model"]),
+        rules=dialect.rules,
+        dialect=dialect.name,
+        serving=serving_from_dict(params["serving"]),
+        host=host,
+        calibration=calibration_from_dict(params["calibration"]),
+        arguments=checked_arguments(dialect, params["arguments"]),
+        notes=dialect.notes + notes,
+    )
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec=ARGUMENTS,
+        required_one_of=[("topology", "hardware")],
+        mutually_exclusive=[("topology", "hardware")],
+        supports_check_mode=True,
+    )
+    try:
+        dialect = dialect_for(module.params["engine_version"])
+        request = read_request(module.params, dialect)
+        plan = plan_memory(request)
+        plan = replace(plan, arguments=engine_arguments(dialect, plan.settings, request.arguments))
+    except InferenceError as refusal:
+        module.fail_json(msg=str(refusal), **refusal.details)
+    report = report_lines(plan)
+    module.exit_json(changed=False, plan=plan.as_dict(), report=report, plan_text="\n".join([*report, ""]))
+
+
+if __name__ == "__main__":
+    main()
