@@ -24,11 +24,22 @@ HERE = Path(__file__).resolve().parent
 SOURCES = sorted((HERE / "src").glob("*.[ch]"))
 LIBRARY = "libnvidia-ml.so.1"
 
-HEADER_REQUIREMENT = "nvidia-nvml-dev==13.5.37 --hash=sha256:7394fcbefa9ba537e8238cbb1caa4cd2db6bbfbff208d217a8a884947113ae6d"
+HEADER_REQUIREMENT = (
+    "nvidia-nvml-dev==13.5.37 --hash=sha256:7394fcbefa9ba537e8238cbb1caa4cd2db6bbfbff208d217a8a884947113ae6d"
+)
 HEADER_MEMBER = "nvidia/cu13/include/nvml.h"
 NEWEST_GLIBC = (2, 36)
 
-CFLAGS = ("-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2", "-fPIC", "-fvisibility=default", "-Wall", "-Wextra", "-Werror")
+CFLAGS = (
+    "-std=c11",
+    "-D_POSIX_C_SOURCE=200809L",
+    "-O2",
+    "-fPIC",
+    "-fvisibility=default",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+)
 # _POSIX_C_SOURCE rather than _GNU_SOURCE: the latter binds strtoul to a C23 variant that glibc has only since 2.38.
 
 DECLARATION = re.compile(r"nvmlReturn_t\s+DECLDIR\s+(nvml\w+)\s*\(")
@@ -56,9 +67,13 @@ def run(*command: str | Path) -> str:
     try:
         done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
     except FileNotFoundError as missing:
-        raise BuildError(f"The fake NVML library needs {command[0]}, which is not installed: install it (Debian: gcc, libc6-dev, binutils).") from missing
+        raise BuildError(
+            f"The fake NVML library needs {command[0]}, which is not installed: install it (Debian: gcc, libc6-dev, binutils)."
+        ) from missing
     if done.returncode:
-        raise BuildError(f"{command[0]} failed with {done.returncode} while the fake NVML library was built:\n{done.stderr.strip()}")
+        raise BuildError(
+            f"{command[0]} failed with {done.returncode} while the fake NVML library was built:\n{done.stderr.strip()}"
+        )
     return done.stdout
 
 
@@ -91,7 +106,10 @@ def required_glibc(library: Path) -> tuple[int, int]:
 def compile_library(folder: Path, digest: str) -> Path:
     header = fetch_header(folder)
     stub_file = folder / "stubs.c"
-    stub_file.write_text(stubs(header.read_text(encoding="utf-8"), "".join(path.read_text(encoding="utf-8") for path in SOURCES)), encoding="utf-8")
+    stub_file.write_text(
+        stubs(header.read_text(encoding="utf-8"), "".join(path.read_text(encoding="utf-8") for path in SOURCES)),
+        encoding="utf-8",
+    )
     build_id = folder / "build_id.c"
     build_id.write_text(f'const char *fake_nvml_build(void)\n{{\n    return "{digest}";\n}}\n', encoding="utf-8")
     library = folder / LIBRARY

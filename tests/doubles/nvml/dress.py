@@ -34,7 +34,9 @@ def dress(description: Description, destination: Path, node_numbers: Iterable[Nu
     made = nodes(description, node_numbers)
     overmount = destination / "overmount"
     write_all(overmount, {**proc.files(description), **sysfs.files(description), "proc/devices": devices_text(made)})
-    if Path("/proc/modules").exists():  # a kernel without loadable modules has no such file, and /proc takes no new names
+    if Path(
+        "/proc/modules"
+    ).exists():  # a kernel without loadable modules has no such file, and /proc takes no new names
         write(overmount / "proc/modules", proc.modules(description))
     for path in sysfs.directories(description):
         (overmount / path).mkdir(parents=True, exist_ok=True)

@@ -41,7 +41,11 @@ class NodeError(Exception):
 
 
 def names(description: Description) -> list[str]:
-    return [f"nvidia{minor}" for minor in sorted(gpu["minor"] for gpu in gpus(description))] + ["nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"]
+    return [f"nvidia{minor}" for minor in sorted(gpu["minor"] for gpu in gpus(description))] + [
+        "nvidiactl",
+        "nvidia-uvm",
+        "nvidia-uvm-tools",
+    ]
 
 
 def nodes(description: Description, candidates: Iterable[Number] | None = None) -> list[dict[str, Any]]:
@@ -55,8 +59,13 @@ def nodes(description: Description, candidates: Iterable[Number] | None = None) 
         )
     chosen, left = numbers[: len(wanted) - 2], numbers[len(wanted) - 2 :]
     majors = {major for major, _ in chosen}
-    chosen += sorted(left, key=lambda number: number[0] in majors)[:2]  # as in life, nvidia-uvm has a major of its own, where there is one left
-    return [{"path": f"/dev/{name}", "type": "c", "major": major, "minor": minor, "mode": MODE} for name, (major, minor) in zip(wanted, chosen, strict=True)]
+    chosen += sorted(left, key=lambda number: number[0] in majors)[
+        :2
+    ]  # as in life, nvidia-uvm has a major of its own, where there is one left
+    return [
+        {"path": f"/dev/{name}", "type": "c", "major": major, "minor": minor, "mode": MODE}
+        for name, (major, minor) in zip(wanted, chosen, strict=True)
+    ]
 
 
 def openable(candidates: Iterable[Number]) -> list[Number]:
@@ -73,7 +82,15 @@ def opens(path: Path, number: Number) -> bool:
     try:
         descriptors += [os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK) for _ in range(2)]
     except OSError as refusal:
-        if refusal.errno not in (errno.ENXIO, errno.ENODEV, errno.EBUSY, errno.EACCES, errno.EPERM, errno.EINVAL, errno.ENOENT):
+        if refusal.errno not in (
+            errno.ENXIO,
+            errno.ENODEV,
+            errno.EBUSY,
+            errno.EACCES,
+            errno.EPERM,
+            errno.EINVAL,
+            errno.ENOENT,
+        ):
             raise
     finally:
         for descriptor in descriptors:

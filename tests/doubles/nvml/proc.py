@@ -12,7 +12,13 @@ from .description import Description, gpus, online_cpus
 GCC_LINE = "gcc version 13.3.0 (Ubuntu 13.3.0-6ubuntu2~24.04.1) "
 DMA_BITS = 52
 # The few of the driver's parameters that anybody asks for; sysfs does not show them, /proc/driver/nvidia/params does.
-DRIVER_PARAMETERS = {"ModifyDeviceFiles": 1, "DynamicPowerManagement": 3, "EnableGpuFirmware": 18, "OpenRmEnableUnsupportedGpus": 1, "DmaRemapPeerMmio": 1}
+DRIVER_PARAMETERS = {
+    "ModifyDeviceFiles": 1,
+    "DynamicPowerManagement": 3,
+    "EnableGpuFirmware": 18,
+    "OpenRmEnableUnsupportedGpus": 1,
+    "DmaRemapPeerMmio": 1,
+}
 CPU_FLAGS = "fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush mmx fxsr sse sse2 ht syscall nx pdpe1gb rdtscp lm constant_tsc"
 
 
@@ -23,8 +29,12 @@ def files(description: Description) -> dict[str, str]:
         "proc/cpuinfo": cpuinfo(description),
         "proc/cmdline": description["system"]["cmdline"] + "\n",
         "proc/driver/nvidia/version": driver_version(description),
-        "proc/driver/nvidia/params": "".join(f"{name}: {value}\n" for name, value in DRIVER_PARAMETERS.items()) + 'RegistryDwords: ""\n',
-        **{f"proc/driver/nvidia/gpus/{gpu['pci']['address']}/information": information(description, gpu) for gpu in gpus(description)},
+        "proc/driver/nvidia/params": "".join(f"{name}: {value}\n" for name, value in DRIVER_PARAMETERS.items())
+        + 'RegistryDwords: ""\n',
+        **{
+            f"proc/driver/nvidia/gpus/{gpu['pci']['address']}/information": information(description, gpu)
+            for gpu in gpus(description)
+        },
     }
 
 
@@ -67,8 +77,14 @@ def meminfo(description: Description) -> str:
         "SReclaimable": 0, "SUnreclaim": 0,
     }  # fmt: skip
     text = "".join(f"{name + ':':<15} {size // 1024:8d} kB\n" for name, size in lines.items())
-    text += "".join(f"{'HugePages_' + name + ':':<15} {huge_kib[2048] if name in ('Total', 'Free') else 0:8d}\n" for name in ("Total", "Free", "Rsvd", "Surp"))
-    return text + f"{'Hugepagesize:':<15} {2048:8d} kB\n{'Hugetlb:':<15} {sum(size * count for size, count in huge_kib.items()):8d} kB\n"
+    text += "".join(
+        f"{'HugePages_' + name + ':':<15} {huge_kib[2048] if name in ('Total', 'Free') else 0:8d}\n"
+        for name in ("Total", "Free", "Rsvd", "Surp")
+    )
+    return (
+        text
+        + f"{'Hugepagesize:':<15} {2048:8d} kB\n{'Hugetlb:':<15} {sum(size * count for size, count in huge_kib.items()):8d} kB\n"
+    )
 
 
 def place_of(description: Description, number: int) -> tuple[int, int]:

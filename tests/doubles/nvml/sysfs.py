@@ -32,7 +32,10 @@ def files(description: Description) -> dict[str, str]:
         **processors(description),
         **huge_pages(description),
         **{f"sys/class/dmi/id/{name}": f"{text}\n" for name, text in description["system"]["dmi"].items()},
-        **{f"sys/kernel/iommu_groups/{group}/type": f"{description['iommu_group_type']}\n" for group in iommu_groups(description)},
+        **{
+            f"sys/kernel/iommu_groups/{group}/type": f"{description['iommu_group_type']}\n"
+            for group in iommu_groups(description)
+        },
         "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
     }
 
@@ -60,7 +63,9 @@ def iommu_groups(description: Description) -> dict[int, list[str]]:
     """A group for each card, its audio function included: what a server board does."""
     if description["iommu_group_type"] is None:
         return {}
-    return {number: [address for address, _ in functions_of(gpu)] for number, gpu in enumerate(gpus(description), start=20)}
+    return {
+        number: [address for address, _ in functions_of(gpu)] for number, gpu in enumerate(gpus(description), start=20)
+    }
 
 
 def functions_of(gpu: dict[str, Any]) -> list[tuple[str, bool]]:
@@ -72,7 +77,12 @@ def functions_of(gpu: dict[str, Any]) -> list[tuple[str, bool]]:
 def functions(description: Description) -> dict[str, str]:
     found = {}
     for gpu in gpus(description):
-        common = {"numa_node": str(gpu["numa_node"]), "local_cpulist": local_cpus(description, gpu), "d3cold_allowed": "1", "power/control": "auto"}
+        common = {
+            "numa_node": str(gpu["numa_node"]),
+            "local_cpulist": local_cpus(description, gpu),
+            "d3cold_allowed": "1",
+            "power/control": "auto",
+        }
         for address, audio in functions_of(gpu):
             for name, text in {**common, **(audio_function(gpu) if audio else graphics_function(gpu))}.items():
                 found[f"sys/bus/pci/devices/{address}/{name}"] = f"{text}\n"
@@ -81,7 +91,13 @@ def functions(description: Description) -> dict[str, str]:
 
 def identity(gpu: dict[str, Any], device: str, pci_class: str) -> dict[str, str]:
     subsystem = gpu["pci"]["subsystem_id"]
-    return {"vendor": "0x10de", "device": device, "subsystem_vendor": f"0x{subsystem[-4:]}", "subsystem_device": subsystem[:6], "class": pci_class}
+    return {
+        "vendor": "0x10de",
+        "device": device,
+        "subsystem_vendor": f"0x{subsystem[-4:]}",
+        "subsystem_device": subsystem[:6],
+        "class": pci_class,
+    }
 
 
 def audio_function(gpu: dict[str, Any]) -> dict[str, str]:
@@ -99,8 +115,13 @@ def graphics_function(gpu: dict[str, Any]) -> dict[str, str]:
         "current_link_width": str(pcie["width"]),
         "max_link_speed": f"{LINK_SPEEDS[pcie['gpu_max_generation']]} GT/s PCIe",
         "max_link_width": str(pcie["max_width"]),
-        "uevent": f"DRIVER=nvidia\nPCI_CLASS={pci['class'][2:].upper().lstrip('0')}\nPCI_ID=10DE:{pci['device_id'][2:6].upper()}\nPCI_SLOT_NAME={pci['address']}",
+        "uevent": uevent(pci),
     }
+
+
+def uevent(pci: dict[str, Any]) -> str:
+    pci_class, device = pci["class"][2:].upper().lstrip("0"), pci["device_id"][2:6].upper()
+    return f"DRIVER=nvidia\nPCI_CLASS={pci_class}\nPCI_ID=10DE:{device}\nPCI_SLOT_NAME={pci['address']}"
 
 
 def resource(gpu: dict[str, Any]) -> str:
@@ -116,7 +137,11 @@ def resource(gpu: dict[str, Any]) -> str:
 def modules(description: Description) -> dict[str, str]:
     found = {}
     for name, parameters in description["modules"].items():
-        texts = {"initstate": "live", "refcnt": "0", **{f"parameters/{key}": value for key, value in parameters.items()}}
+        texts = {
+            "initstate": "live",
+            "refcnt": "0",
+            **{f"parameters/{key}": value for key, value in parameters.items()},
+        }
         if name.startswith("nvidia"):
             texts["version"] = description["driver"]["kernel_module_version"]
         found.update({f"sys/module/{name}/{key}": f"{value}\n" for key, value in texts.items()})
@@ -126,7 +151,9 @@ def modules(description: Description) -> dict[str, str]:
 def numa(description: Description) -> dict[str, str]:
     nodes = description["numa_nodes"]
     everywhere = ranges_of(list(range(len(nodes))))
-    found = {f"sys/devices/system/node/{name}": f"{everywhere}\n" for name in ("online", "possible", "has_cpu", "has_memory")}
+    found = {
+        f"sys/devices/system/node/{name}": f"{everywhere}\n" for name in ("online", "possible", "has_cpu", "has_memory")
+    }
     for number, node in enumerate(nodes):
         folder = f"sys/devices/system/node/node{number}"
         found[f"{folder}/cpulist"] = f"{node['cpus']}\n"
@@ -148,11 +175,22 @@ def processors(description: Description) -> dict[str, str]:
     cores = cpu["sockets"] * cpu["cores_per_socket"]
     everyone = ranges_of(list(range(cores * cpu["threads_per_core"])))
     folder = "sys/devices/system/cpu"
-    found = {f"{folder}/online": f"{ranges_of(online)}\n", f"{folder}/possible": f"{everyone}\n", f"{folder}/present": f"{everyone}\n"}
+    found = {
+        f"{folder}/online": f"{ranges_of(online)}\n",
+        f"{folder}/possible": f"{everyone}\n",
+        f"{folder}/present": f"{everyone}\n",
+    }
     for number in online:
         socket, core = place_of(description, number)
-        siblings = ranges_of([other for other in range(number % cores, cores * cpu["threads_per_core"], cores) if other in online])
-        texts = {"physical_package_id": socket, "core_id": core, "core_cpus_list": siblings, "thread_siblings_list": siblings}
+        siblings = ranges_of(
+            [other for other in range(number % cores, cores * cpu["threads_per_core"], cores) if other in online]
+        )
+        texts = {
+            "physical_package_id": socket,
+            "core_id": core,
+            "core_cpus_list": siblings,
+            "thread_siblings_list": siblings,
+        }
         found.update({f"{folder}/cpu{number}/topology/{name}": f"{text}\n" for name, text in texts.items()})
     return found
 
