@@ -182,7 +182,8 @@ def main() -> None:
         plan = plan_memory(request)
         plan = replace(plan, arguments=engine_arguments(dialect, plan.settings, request.arguments))
     except InferenceError as refusal:
-        module.fail_json(msg=str(refusal), **refusal.details)
+        inputs = [{"name": "input", "message": str(refusal), "overridable": False}]
+        module.fail_json(msg=str(refusal), **{"refusals": inputs, **refusal.details})
     report = report_lines(plan)
     module.exit_json(changed=False, plan=plan.as_dict(), report=report, plan_text="\n".join([*report, ""]))
 

@@ -41,10 +41,7 @@ def dialect_for(version_text: Any) -> Dialect:
     if version < EngineVersion.parse(OLDEST.version):
         raise EngineError(
             f"SGLang {version.text} is older than {OLDEST.version}, the oldest version that is known here: "
-            f"set inference_sglang_version to {OLDEST.version} or newer, "
-            f"for example {NEWEST.version}.",
-            refusals=[],
-            name="engine_version",
+            f"set inference_sglang_version to {OLDEST.version} or newer, for example {NEWEST.version}."
         )
     table = [row for row in DIALECTS if EngineVersion.parse(row.version) <= version][-1]
     notes: tuple[str, ...] = ()

@@ -28,7 +28,6 @@ class EngineVersion:
         matched = _PATTERN.match(text) if isinstance(text, str) else None
         if matched is None:
             raise EngineError(
-                f'The engine version is {text!r}, which is no version of SGLang: write it like "0.5.9" or "0.5.10.post1", in quotes.',
-                name="engine_version",
+                f'The engine version is {text!r}, which is no version of SGLang: write it like "0.5.9" or "0.5.10.post1", in quotes.'
             )
         return cls(tuple(int(part or 0) for part in matched.groups()), text)

@@ -25,10 +25,11 @@ class Calibration:
     ranks: int | None = None
     gpu_memory_total_bytes: int | None = None
     measured: str = "an earlier start"
+    kind: str = "measured"  # "profile": on another host
 
     @property
     def source(self) -> str:
-        return f"measured: {self.measured}"
+        return f"{self.kind}: {self.measured}"
 
     @property
     def weights_bytes(self) -> int | None:
@@ -60,6 +61,7 @@ def calibration_from_dict(data: Any) -> Calibration:
         ranks=fields.optional_whole("ranks", 1, 4096),
         gpu_memory_total_bytes=fields.optional_whole("gpu_memory_total_bytes", 1, _MAX_BYTES),
         measured=fields.optional_text("measured") or Calibration.measured,
+        kind=fields.choice("kind", {"measured": 1, "profile": 1}) if fields.has("kind") else Calibration.kind,
     )
     if found.weights_bytes is not None and found.weights_bytes < 0:
         raise PlanningError(

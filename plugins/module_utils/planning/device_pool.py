@@ -59,8 +59,10 @@ def gpu_budget(request: PlanRequest, fraction: float, cached: bool) -> GpuBudget
     lines = [*gone, weights, *pool_lines(tokens, page, cell, requests, "plan")]
     if reserve:
         lines.append(Line("multimodal cache", reserve, f"engine: since 0.5.18, in {rules.engine_version}"))
-    if not request.arguments.get("disable-cuda-graph"):
-        lines += graph_lines(batch, isinstance(model.attention, MlaGeometry), calibration, serving.tp, rules)
+    prefill_bytes = (
+        rules.prefill_graph_mla_bytes if isinstance(model.attention, MlaGeometry) and request.prefill_graph else 0
+    )
+    lines += graph_lines(batch if request.decode_graphs else 0, prefill_bytes, calibration, serving.tp)
     if cached and rules.staging_pages and (serving.hicache_mem_layout or rules.hicache_layout_default) == "page_first":
         lines.append(
             Line(

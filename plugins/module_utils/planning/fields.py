@@ -21,7 +21,7 @@ def seen(value: Any) -> str:
     if isinstance(value, str):
         return f"the text '{value[:60]}'"
     if isinstance(value, (int, float)):
-        return str(value)[:60]
+        return "a number beyond all bounds" if is_whole(value) and abs(value) > 10**18 else str(value)
     if isinstance(value, Mapping):
         return "a dictionary"
     return "a list" if isinstance(value, (list, tuple)) else f"a {type(value).__name__}"

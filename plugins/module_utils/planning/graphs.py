@@ -30,13 +30,14 @@ def largest_batch(
     return min(default if asked is None else asked, requests)
 
 
-def graph_lines(batch: int, mla: bool, calibration: Calibration, ranks: int, rules: SizingRules) -> tuple[Line, ...]:
-    """A measured figure holds all graphs; an estimate is made of the decode graphs and the engine's allowance for a prefill graph."""
+def graph_lines(batch: int, prefill_bytes: int, calibration: Calibration, ranks: int) -> tuple[Line, ...]:
+    """A measured figure holds all graphs; an estimate is made of the decode graphs (`batch` 0: none) and an allowance for a prefill graph."""
+    if batch == 0 and prefill_bytes == 0:
+        return ()
     if calibration.graph_bytes is not None and calibration.ranks in (None, ranks):
         return (Line("CUDA graphs", calibration.graph_bytes, calibration.source),)
-    decode = Line(
-        "CUDA graphs", batch * _REQUEST_BYTES, f"estimate: 7.5 MiB for each of {batch} requests, as on the design host"
-    )
-    if mla and rules.prefill_graph_mla_bytes:
-        return (decode, Line("prefill graph", rules.prefill_graph_mla_bytes, "estimate: the engine's own allowance"))
-    return (decode,)
+    decode = f"estimate: 7.5 MiB for each of {batch} requests, as on the design host"
+    lines = [Line("CUDA graphs", batch * _REQUEST_BYTES, decode)] if batch else []
+    if prefill_bytes:
+        lines.append(Line("prefill graph", prefill_bytes, "estimate: the engine's own allowance"))
+    return tuple(lines)

@@ -123,7 +123,7 @@ def longest_context(text: Fields) -> int:
         factor = scaling.get("factor", 1)
     key = next((key for key in _CONTEXT_KEYS if text.has(key)), "max_position_embeddings")
     declared = text.whole(key, 1, MAX_CONTEXT)
-    return max(1, min(MAX_CONTEXT, int(declared * factor))) if is_number(factor) and factor > 0 else declared
+    return max(1, int(min(float(MAX_CONTEXT), declared * factor))) if is_number(factor) and factor > 0 else declared
 
 
 def quantization_of(

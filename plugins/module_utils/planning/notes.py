@@ -33,11 +33,26 @@ def plan_notes(request: PlanRequest, gpu: GpuBudget | None, tokens: int, pool: H
         notes.append(
             f"hicache_size {serving.hicache_size} beats hicache_ratio {serving.hicache_ratio:g}, which is not used."
         )
+    if pool is not None:
+        notes += _transfer_notes(request)
     if pool is not None and pool.tokens <= tokens:
         notes.append(
             f"The host cache holds {pool.tokens:,} tokens, no more than the device's {tokens:,}: it can hardly add a hit."
         )
     return tuple(notes)
+
+
+def _transfer_notes(request: PlanRequest) -> list[str]:
+    """Layouts and backends that the engine replaces with a warning (0.5.9 to 0.5.23)."""
+    layout = request.serving.hicache_mem_layout or request.rules.hicache_layout_default
+    backend = request.serving.hicache_io_backend or "kernel"
+    if (layout, backend) == ("page_first_direct", "kernel"):
+        return ["The engine replaces hicache_io_backend kernel by direct, as the layout page_first_direct asks for it."]
+    if (layout, backend) == ("page_first", "direct"):
+        return [
+            "The engine replaces the layout page_first by page_first_direct, as hicache_io_backend direct asks for it."
+        ]
+    return []
 
 
 def _gpu_notes(request: PlanRequest, gpu: GpuBudget) -> list[str]:

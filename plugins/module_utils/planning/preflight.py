@@ -150,6 +150,17 @@ def _unplanned(request: PlanRequest) -> Refusal | None:
     )
 
 
+def _radix_cache(request: PlanRequest) -> Refusal | None:
+    """SGLang 0.5.9 to 0.5.23 ends with an error when both are asked for."""
+    if not request.serving.cached or not request.arguments.get("disable-radix-cache"):
+        return None
+    return Refusal(
+        "radix_cache",
+        "A host cache is asked for and arguments has disable-radix-cache; the host cache needs the radix cache, and the engine refuses both together. "
+        "Remove disable-radix-cache, or set serving.hicache to false.",
+    )
+
+
 _CHECKS: tuple[Callable[[PlanRequest], Refusal | None], ...] = (
     _attention,
     _tensor_parallel,
@@ -158,5 +169,6 @@ _CHECKS: tuple[Callable[[PlanRequest], Refusal | None], ...] = (
     _weights,
     _cpu_tokens,
     _context,
+    _radix_cache,
     _unplanned,
 )

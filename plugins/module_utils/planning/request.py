@@ -51,6 +51,16 @@ class PlanRequest:
         return asked
 
     @property
+    def decode_graphs(self) -> bool:
+        off = self.arguments.get("disable-cuda-graph") or self.arguments.get("disable-decode-cuda-graph")
+        return not off and self.arguments.get("cuda-graph-backend-decode") != "disabled"
+
+    @property
+    def prefill_graph(self) -> bool:
+        off = self.arguments.get("disable-cuda-graph") or self.arguments.get("disable-prefill-cuda-graph")
+        return not off and self.arguments.get("cuda-graph-backend-prefill") != "disabled"
+
+    @property
     def gpus(self) -> tuple[GpuSeen, ...]:
         """The cards that the engine will use: the first usable ones."""
         return tuple(gpu for gpu in self.host.gpus if gpu.usable)[: self.serving.tp]
