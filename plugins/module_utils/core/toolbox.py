@@ -44,7 +44,8 @@ class Module(Protocol):
 
 def require(module: Module, *imports: str) -> None:
     """Returns when all of `imports` can be imported; otherwise the module is run again elsewhere, or fails."""
-    _unpack(module.params["_wheels"] or (), module.tmpdir)
+    if module.params["_wheels"]:
+        _unpack(module.params["_wheels"], module.tmpdir)
     missing = [name for name in imports if importlib.util.find_spec(name) is None]
     if not missing:
         return
@@ -65,8 +66,6 @@ def require(module: Module, *imports: str) -> None:
 
 def _unpack(wheels: Sequence[str], folder: str) -> None:
     """Wheels are unpacked, for a shared library cannot be loaded out of one. Ansible removes the folder after the run."""
-    if not wheels:
-        return
     home = tempfile.mkdtemp(prefix="wheels-", dir=folder)
     for wheel in wheels:
         with zipfile.ZipFile(wheel) as archive:

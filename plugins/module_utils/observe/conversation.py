@@ -36,7 +36,10 @@ class Request:
 
 @dataclass
 class Heard:
-    """What was said until the end, or until silence: then `done` is False and `asking` is the call that did not return."""
+    """What was said until the end, or until silence: then `done` is False and `asking` is the call that did not return.
+
+    `refused`: NVML's number when it did not start; `ended`: how the process ended too early; `silent_seconds`: how long it said nothing.
+    """
 
     driver: dict[str, Any] | None = None
     count: int = 0
@@ -67,6 +70,7 @@ class Conversation:
     def __init__(self, request: Request, timeout_seconds: float) -> None:
         self.timeout_seconds = timeout_seconds
         self.started = time.monotonic()
+        self.silent_seconds: float | None = None
         self.process = subprocess.Popen(
             [sys.executable, "-m", nvml_child.__name__, request.as_json()],
             stdin=subprocess.DEVNULL,
@@ -83,9 +87,12 @@ class Conversation:
         end = self.started + (self.timeout_seconds if total_seconds is None else total_seconds)
         for message in self._messages(end):
             heard.take(message)
-        if self.silent:
-            heard.silent_seconds = self.timeout_seconds
-        elif not (heard.done or heard.ended or heard.unloadable) and heard.refused is None:
+        heard.silent_seconds = self.silent_seconds
+        if (
+            heard.silent_seconds is None
+            and not (heard.done or heard.ended or heard.unloadable)
+            and heard.refused is None
+        ):
             heard.ended = self._ending()
         self._leave()
         return heard
@@ -93,15 +100,15 @@ class Conversation:
     def _messages(self, end: float) -> Iterator[dict[str, Any]]:
         """Messages until the output ends or a deadline passes. The word of a call about to be made is no answer yet."""
         output = self.process.stdout
-        self.silent = False
         if output is None:
             return
         rest = b""
         answered = self.started
         while True:
-            left = min(answered + self.timeout_seconds, end) - time.monotonic()
+            now = time.monotonic()
+            left = min(answered + self.timeout_seconds, end) - now
             if left <= 0 or not select.select([output], [], [], left)[0]:
-                self.silent = True
+                self.silent_seconds = time.monotonic() - answered
                 return
             read = os.read(output.fileno(), 65536)
             if not read:

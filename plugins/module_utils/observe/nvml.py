@@ -127,9 +127,10 @@ class ChildNvmlReader:
         missing = [index for index in range(heard.count) if index not in heard.gpus]
         gpus = {index: _gpu(facts) for index, facts in heard.gpus.items()}
         unread = [note for facts in heard.gpus.values() for note in _silent(facts)]
-        if missing:
-            gpus[missing[0]] = _unheard(missing[0], heard)
-            gpus.update(self._one_by_one(missing[1:], unread))
+        if missing and (heard.silent_seconds is None or heard.silent_seconds >= self.timeout_seconds):
+            suspect = missing.pop(0)
+            gpus[suspect] = _unheard(suspect, heard)
+        gpus.update(self._one_by_one(missing, unread))
         rows = heard.rows if heard.done else self._rows(heard, gpus, unread)
         return NvmlReading(driver, tuple(gpus[index] for index in sorted(gpus)), rows, tuple(unread))
 

@@ -46,7 +46,7 @@ def host_sentence(heard: Heard, kernel_version: str | None, library: str | None)
         return f"The NVIDIA library {library} could not be loaded: {heard.unloadable}. Name a library for this machine with nvml_library."
     if heard.refused is not None:
         return refusal_sentence(heard.refused, heard.nvml_version, kernel_version, library)
-    return f"NVML told nothing: {breaking_off(heard)}. Look for NVRM or Xid in the kernel log; a hung driver needs a reboot of the host."
+    return f"NVML told nothing: {breaking_off(heard)}. {_advice(heard, 'driver needs')}"
 
 
 def gpu_sentence(index: int, code: int) -> str:
@@ -58,12 +58,16 @@ def gpu_sentence(index: int, code: int) -> str:
 
 def silence_sentence(index: int, heard: Heard) -> str:
     """Why nothing was learnt about one GPU although others answer."""
-    return f"GPU {index} told nothing: {breaking_off(heard)}. Look for NVRM or Xid in the kernel log; a hung GPU needs a reset or a reboot of the host."
+    return f"GPU {index} told nothing: {breaking_off(heard)}. {_advice(heard, 'GPU needs a reset or')}"
 
 
 def breaking_off(heard: Heard) -> str:
     """Which call never came back, or how its process ended."""
-    call = heard.asking or "the start of its process"
     if heard.silent_seconds is not None:
-        return f"{call} did not return within {heard.silent_seconds:g} seconds"
-    return f"the process that made the call {call} {heard.ended}"
+        return f"{heard.asking or 'its process'} did not return within {heard.silent_seconds:.0f} seconds"
+    return f"its process {heard.ended} {'in ' + heard.asking if heard.asking else 'before it asked anything'}"
+
+
+def _advice(heard: Heard, cure: str) -> str:
+    hung = "" if heard.silent_seconds is None else f"; a hung {cure} a reboot of the host"
+    return f"Look for NVRM or Xid in the kernel log{hung}."

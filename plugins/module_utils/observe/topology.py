@@ -51,6 +51,8 @@ class HostTopology:
 def observe(files: HostFiles, nvml: NvmlReader, detected_virtualisation: str | None) -> HostTopology:
     reading = nvml.read()
     on_bus = read_pci_gpus(files)
+    if reading.driver.error is None:
+        _note_unlisted(files, on_bus, reading.gpus)
     return HostTopology(
         schema=SCHEMA,
         gpus=tuple(_placed(gpu, {device.address: device for device in on_bus}) for gpu in reading.gpus),
@@ -65,6 +67,16 @@ def observe(files: HostFiles, nvml: NvmlReader, detected_virtualisation: str | N
         kernel=read_kernel(files),
         unread=(*reading.unread, *files.unread),
     )
+
+
+def _note_unlisted(files: HostFiles, on_bus: tuple[PciGpu, ...], gpus: tuple[Gpu, ...]) -> None:
+    """A GPU whose start failed is still on the bus, and NVML counts without it."""
+    listed = {gpu.pci_address for gpu in gpus}
+    if None in listed:
+        return
+    for device in on_bus:
+        if device.driver == "nvidia" and device.address not in listed:
+            files.note(f"GPU {device.address}", "is on the PCI bus and bound to nvidia, but NVML does not list it")
 
 
 def _placed(gpu: Gpu, on_bus: dict[str, PciGpu]) -> Gpu:

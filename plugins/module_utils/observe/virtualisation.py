@@ -97,7 +97,8 @@ def read_virtualisation(files: HostFiles, detected: str | None) -> Virtualisatio
         evidence.append("/proc/cpuinfo has the flag hypervisor")
         kinds.append("vm-other")
     kind = _kind(kinds, detected)
-    proxmox, why = _proxmox(files, kind)
+    guest = any(kind != "bare_metal" and kind not in _CONTAINERS for kind in kinds)
+    proxmox, why = _proxmox(files, guest)
     return Virtualisation(kind, proxmox, (*evidence, *why))
 
 
@@ -114,7 +115,7 @@ def _shows(files: HostFiles, sign: _Sign) -> bool:
     return sign.word in (files.text(sign.path) or "")
 
 
-def _proxmox(files: HostFiles, kind: str) -> tuple[bool | None, tuple[str, ...]]:
+def _proxmox(files: HostFiles, guest: bool) -> tuple[bool | None, tuple[str, ...]]:
     """A container shares its host's kernel, so the host shows; a VM shows it only by Proxmox's own firmware (OVMF, not SeaBIOS)."""
     release = files.text("/proc/sys/kernel/osrelease") or ""
     if release.endswith("-pve"):
@@ -124,4 +125,4 @@ def _proxmox(files: HostFiles, kind: str) -> tuple[bool | None, tuple[str, ...]]
     firmware = files.text(f"{_DMI}/bios_vendor") or ""
     if "Proxmox" in firmware:
         return True, (f"the firmware is '{firmware}'",)
-    return (False if kind == "bare_metal" or kind in _CONTAINERS else None), ()
+    return (None if guest else False), ()
