@@ -35,9 +35,10 @@ def read(index):
         "width": N.nvmlDeviceGetCurrPcieLinkWidth(gpu),
         "cpus": list(N.nvmlDeviceGetCpuAffinity(gpu, 4)),
         "nodes": attempt(lambda: list(N.nvmlDeviceGetMemoryAffinity(gpu, 1, 0))),
+        "hmm": N.nvmlDeviceGetAddressingMode(gpu),
     }
 N.nvmlInit()
-tell({"driver": N.nvmlSystemGetDriverVersion(), "gpus": [attempt(read, index) for index in range(N.nvmlDeviceGetCount())]})
+tell([attempt(read, index) for index in range(N.nvmlDeviceGetCount())])
 """
 
 
@@ -89,11 +90,19 @@ def dressed(name: str, wardrobe: Callable[[str], Dressed]) -> Dressed:
     return wardrobe(name)
 
 
-def seen_gpus(machine, name: str) -> list[dict[str, Any]]:
+@pytest.fixture(scope="session")
+def sightings() -> dict[str, list[dict[str, Any]]]:
+    return {}
+
+
+@pytest.fixture
+def gpus(machine, name: str, sightings: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """By NVML, those that are lost excepted; a mismatch is looked at as if it were none."""
-    host = machine(name)
-    host.content["driver"]["kernel_module_version"] = host.content["driver"]["version"]
-    return [gpu for gpu in host.ask(READ_GPUS)["gpus"] if gpu != "GpuIsLost"]
+    if name not in sightings:
+        host = machine(name)
+        host.content["driver"]["kernel_module_version"] = host.content["driver"]["version"]
+        sightings[name] = [gpu for gpu in host.ask(READ_GPUS) if gpu != "GpuIsLost"]
+    return sightings[name]
 
 
 def test_the_shipped_hosts():
@@ -108,8 +117,7 @@ def test_the_shipped_hosts():
     ]
 
 
-def test_pci_devices_are_those_of_nvml(machine, name, dressed):
-    gpus = seen_gpus(machine, name)
+def test_pci_devices_are_those_of_nvml(gpus, name, dressed):
     lost = [gpu["pci"]["address"] for gpu in load(name)["gpus"] if gpu.get("state") == "GPU_IS_LOST"]
     assert sorted([gpu["address"] for gpu in gpus] + lost) == dressed.graphics()
     for gpu in gpus:
@@ -125,8 +133,8 @@ def test_pci_devices_are_those_of_nvml(machine, name, dressed):
         assert gpu["bar1"] in [last - first + 1 for first, last, flags in regions if flags]
 
 
-def test_affinity_is_that_of_sysfs(machine, name, dressed):
-    for gpu in seen_gpus(machine, name):
+def test_affinity_is_that_of_sysfs(gpus, dressed):
+    for gpu in gpus:
         folder = f"sys/bus/pci/devices/{gpu['address']}"
         cpus = [bit for bit in range(256) if gpu["cpus"][bit // 64] >> (bit % 64) & 1]
         assert ranges_of(cpus) == dressed.text(f"{folder}/local_cpulist")
@@ -140,8 +148,8 @@ def test_affinity_is_that_of_sysfs(machine, name, dressed):
             )
 
 
-def test_the_driver_names_the_gpus_of_nvml(machine, name, dressed):
-    for gpu in seen_gpus(machine, name):
+def test_the_driver_names_the_gpus_of_nvml(gpus, dressed):
+    for gpu in gpus:
         text = dressed.text(f"proc/driver/nvidia/gpus/{gpu['address']}/information")
         lines = {key.strip(): value.strip() for key, value in (line.split(":", 1) for line in text.splitlines())}
         assert (lines["Model"], lines["GPU UUID"], int(lines["Device Minor"])) == (
@@ -152,7 +160,7 @@ def test_the_driver_names_the_gpus_of_nvml(machine, name, dressed):
         assert (lines["Bus Location"], lines["Video BIOS"]) == (gpu["address"], gpu["vbios"].lower())
 
 
-def test_every_gpu_has_its_node_and_every_number_stands_for_one_node(machine, name, dressed):
+def test_every_gpu_has_its_node_and_every_number_stands_for_one_node(name, dressed):
     nodes = dressed.nodes()
     minors = sorted(gpu["minor"] for gpu in load(name)["gpus"])
     assert sorted(nodes) == sorted(
@@ -203,6 +211,11 @@ def test_modules_and_driver_are_of_one_version(machine, name, dressed):
             assert dressed.text(f"sys/module/{module}/version") == loaded
     started = machine(name).ask("tell(attempt(N.nvmlInit))")
     assert started == (None if driver["version"] == loaded else "LibRmVersionMismatch")
+
+
+def test_hmm_is_off_where_the_module_was_told_so(gpus, dressed):
+    told = dressed.text("sys/module/nvidia_uvm/parameters/uvm_disable_hmm")
+    assert {gpu["hmm"] for gpu in gpus} == {{"Y": 0, "N": 1}[told]}
 
 
 def test_iommu_groups_hold_each_function_once(name, dressed):

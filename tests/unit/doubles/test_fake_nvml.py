@@ -65,6 +65,8 @@ def test_every_function_that_the_bindings_look_up_and_the_header_declares_is_the
         ("N.nvmlDeviceGetP2PStatus(gpus[0], gpus[7], 0)", 0),
         ("N.nvmlDeviceGetP2PStatus(gpus[0], gpus[7], N.NVML_P2P_CAPS_INDEX_NVLINK)", 5),
         ("N.nvmlDeviceGetFieldValues(gpus[0], [N.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION])[0].value.uiVal", 0),
+        ("N.nvmlDeviceGetRemappedRows(gpus[0])", [0, 0, 0, 0]),
+        ("attempt(N.nvmlDeviceGetDisplayMode, gpus[0])", "Deprecated"),
         ("attempt(N.nvmlDeviceGetNumaNodeId, gpus[0])", "NotSupported"),
         ("attempt(N.nvmlDeviceGetNvLinkState, gpus[0], 0)", "NotSupported"),
         ("attempt(N.nvmlDeviceGetFanSpeed, gpus[0])", "NotSupported"),

@@ -43,6 +43,7 @@ static const struct {
     {"NO_DATA", NVML_ERROR_NO_DATA, "No data"},
     {"INSUFFICIENT_RESOURCES", NVML_ERROR_INSUFFICIENT_RESOURCES, "Insufficient Resources"},
     {"ARGUMENT_VERSION_MISMATCH", NVML_ERROR_ARGUMENT_VERSION_MISMATCH, "Argument version mismatch"},
+    {"DEPRECATED", NVML_ERROR_DEPRECATED, "Requested functionality has been deprecated"},
     {"NOT_READY", NVML_ERROR_NOT_READY, "Not Ready"},
     {"GPU_NOT_FOUND", NVML_ERROR_GPU_NOT_FOUND, "No GPUs were found"},
     {"UNKNOWN", NVML_ERROR_UNKNOWN, "Unknown Error"},
@@ -96,7 +97,7 @@ static char *read_file(const char *path, struct stat *found)
 int host_refresh(void)
 {
     const char *path = description_path();
-    struct stat found;
+    struct stat found = {0};
     struct json *parsed;
     char *text;
 

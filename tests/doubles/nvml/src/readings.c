@@ -206,6 +206,46 @@ nvmlReturn_t nvmlDeviceGetMemoryErrorCounter(nvmlDevice_t device, nvmlMemoryErro
     return ecc_errors(__func__, device, type, count);
 }
 
+nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned int *corrected, unsigned int *uncorrected,
+                                       unsigned int *pending, unsigned int *failed)
+{
+    static const char *const paths[] = {
+        "remapped_rows.corrected", "remapped_rows.uncorrected", "remapped_rows.pending", "remapped_rows.failed",
+    };
+    unsigned int *const values[] = {corrected, uncorrected, pending, failed};
+    nvmlReturn_t status = NVML_SUCCESS;
+    struct call call;
+
+    if (!corrected || !uncorrected || !pending || !failed)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    if (!begin_device_call(&call, __func__, device))
+        return call.status;
+    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths) && status == NVML_SUCCESS; i++) {
+        double number = 0;
+        status = read_number(gpu_value(call.gpu, paths[i]), &number);
+        *values[i] = (unsigned int)number;
+    }
+    return end_call(status);
+}
+
+/* Whether HMM is at work, which on Blackwell it had better not be. */
+nvmlReturn_t nvmlDeviceGetAddressingMode(nvmlDevice_t device, nvmlDeviceAddressingMode_t *mode)
+{
+    double number = 0;
+    nvmlReturn_t status;
+    struct call call;
+
+    if (!mode)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    if (!begin_device_call(&call, __func__, device))
+        return call.status;
+    if (mode->version != nvmlDeviceAddressingMode_v1)
+        return end_call(NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+    status = read_number(gpu_value(call.gpu, "addressing_mode"), &number);
+    mode->value = (unsigned int)number;
+    return end_call(status);
+}
+
 /* Fields that repeat another reading. Any other field is looked up by its number in the GPU's "fields". */
 static const struct {
     unsigned int field;
