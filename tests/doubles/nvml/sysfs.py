@@ -171,27 +171,17 @@ def node_meminfo(number: int, total_bytes: int, free_bytes: int) -> str:
 
 
 def processors(description: Description) -> dict[str, str]:
-    online, cpu = online_cpus(description), description["cpu"]
+    online, cpu = set(online_cpus(description)), description["cpu"]
     cores = cpu["sockets"] * cpu["cores_per_socket"]
-    everyone = ranges_of(list(range(cores * cpu["threads_per_core"])))
+    everyone = range(cores * cpu["threads_per_core"])
     folder = "sys/devices/system/cpu"
-    found = {
-        f"{folder}/online": f"{ranges_of(online)}\n",
-        f"{folder}/possible": f"{everyone}\n",
-        f"{folder}/present": f"{everyone}\n",
-    }
+    found = {f"{folder}/{name}": f"{ranges_of(list(everyone))}\n" for name in ("possible", "present")}
+    found[f"{folder}/online"] = f"{ranges_of(sorted(online))}\n"
     for number in online:
-        socket, core = place_of(description, number)
-        siblings = ranges_of(
-            [other for other in range(number % cores, cores * cpu["threads_per_core"], cores) if other in online]
-        )
-        texts = {
-            "physical_package_id": socket,
-            "core_id": core,
-            "core_cpus_list": siblings,
-            "thread_siblings_list": siblings,
-        }
-        found.update({f"{folder}/cpu{number}/topology/{name}": f"{text}\n" for name, text in texts.items()})
+        threads = [other for other in everyone[number % cores :: cores] if other in online]
+        topology = f"{folder}/cpu{number}/topology"
+        found[f"{topology}/physical_package_id"] = f"{place_of(description, number)[0]}\n"
+        found[f"{topology}/core_cpus_list"] = f"{ranges_of(threads)}\n"  # psutil counts cores by it
     return found
 
 
