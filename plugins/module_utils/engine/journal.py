@@ -8,79 +8,13 @@ GPU figures in the log are GiB labelled GB, host pools are decimal GB (SGLang 0.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from re import Match
-from typing import NamedTuple
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gb_to_bytes, gib_to_bytes
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lines import Event, events
 
-
-class LinePattern(NamedTuple):
-    """One shape of a line, and the SGLang versions that write it."""
-
-    name: str
-    first: str
-    last: str
-    expression: str
-
-
-# All shapes are tried on every line: no two versions mean different things by the same words, and a post release may move a boundary.
-LINES = (
-    LinePattern("distributed", "0.4.9", "0.5.20", r"Init torch distributed begin"),
-    LinePattern("distributed", "0.5.21", "0.5.23", r"Init parallel begin"),
-    LinePattern("weights_begin", "0.4.9", "0.5.23", r"Load weight begin\. avail mem=(?P<free>[\d.]+) GB"),
-    LinePattern(
-        "shards",
-        "0.4.9",
-        "0.5.23",
-        r"(?:Loading \S+ checkpoint shards|Multi-thread loading shards): +\d+% Completed \| (?P<loaded>\d+)/(?P<total>\d+)",
-    ),
-    LinePattern(
-        "weights_end",
-        "0.4.9",
-        "0.5.23",
-        r"Load weight end\..*?avail mem=(?P<free>[\d.]+) GB, mem usage=(?P<size>[\d.]+) GB",
-    ),
-    LinePattern("reserve", "0.5.18", "0.5.23", r"Reserving (?P<size>[\d.]+) GB of the KV budget"),
-    LinePattern(
-        "pool",
-        "0.4.9",
-        "0.5.23",
-        r"KV Cache is allocated\.(?: dtype: [^,]+,)? #tokens: (?P<tokens>\d+), "
-        r"(?:K size: (?P<k>[\d.]+) GB, V size: (?P<v>[\d.]+) GB|KV size: (?P<kv>[\d.]+) GB)",
-    ),
-    LinePattern("pool_end", "0.4.9", "0.5.23", r"Memory pool end\. avail mem=(?P<free>[\d.]+) GB"),
-    LinePattern("graph_begin", "0.4.9", "0.5.23", r"Capture .*?graph begin\."),
-    LinePattern(
-        "graph",
-        "0.4.9",
-        "0.5.23",
-        r"Capture .*? end\..*?mem usage=(?P<size>[\d.]+) GB[.,] avail mem=(?P<free>[\d.]+) GB",
-    ),
-    LinePattern(
-        "totals",
-        "0.4.9",
-        "0.5.23",
-        r"max_total_num_tokens=(?P<tokens>\d+), .*?max_running_requests=(?P<requests>\d+), context_len=(?P<context>\d+)"
-        r"(?:, available_(?P<device>gpu|cpu)_mem=(?P<free>[\d.]+) GB)?",
-    ),
-    LinePattern(
-        "host_pool", "0.4.9", "0.5.16", r"Allocating (?P<size>[\d.]+) GB host memory for hierarchical KV cache"
-    ),
-    LinePattern(
-        "host_pool",
-        "0.5.17",
-        "0.5.23",
-        r"Allocating (?P<label>\S+) hierarchical KV host pool: (?P<tokens>\d+) tokens, (?:.*?)(?P<size>[\d.]+) GB host memory",
-    ),
-    LinePattern("listening", "0.4.9", "0.5.23", r"Uvicorn running on "),
-    LinePattern("fired_up", "0.4.9", "0.5.23", r"The server is fired up and ready to roll!"),
-)
-_COMPILED = tuple((line.name, re.compile(line.expression)) for line in LINES)
-_PREFIX = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?P<rank>(?: [A-Z_]+\d+)*)\] ")
-_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 ONLY_RANK = "TP0"
 
 
@@ -100,6 +34,14 @@ class Graph:
 
 
 @dataclass(frozen=True)
+class HostPool:
+    """A pool in host memory. Its tokens are logged since 0.5.17."""
+
+    size_bytes: int
+    tokens: int | None
+
+
+@dataclass(frozen=True)
 class Rank:
     """What one rank logged; a figure that it did not log is None or missing."""
 
@@ -111,7 +53,7 @@ class Rank:
     pools: tuple[Pool, ...] = ()
     pool_end_free_bytes: int | None = None
     graphs: tuple[Graph, ...] = ()
-    host_pools_bytes: tuple[int, ...] = ()
+    host_pools: tuple[HostPool, ...] = ()
 
     @property
     def pool(self) -> Pool | None:
@@ -123,9 +65,9 @@ class Rank:
         return sum(graph.size_bytes for graph in self.graphs) if self.graphs else None
 
     @property
-    def host_pool_bytes(self) -> int | None:
+    def host_pool(self) -> HostPool | None:
         """The target model's pool in host memory; pools of a draft, an indexer or states come beside it."""
-        return max(self.host_pools_bytes, default=None)
+        return max(self.host_pools, key=lambda pool: pool.size_bytes, default=None)
 
 
 @dataclass(frozen=True)
@@ -152,36 +94,6 @@ class StartJournal:
         if self.totals and self.totals.device == "gpu" and self.totals.free_bytes is not None:
             seen.append(self.totals.free_bytes)
         return min(seen, default=None)
-
-
-class Event(NamedTuple):
-    """A line that says something of the start: which pattern, by which rank."""
-
-    name: str
-    rank: str
-    match: Match[str]
-
-
-def split_lines(message: str) -> list[str]:
-    """The lines of a journal message: a progress bar is one message whose updates are separated by carriage returns."""
-    return [line for line in re.split(r"[\r\n]+", _ESCAPES.sub("", message)) if line.strip()]
-
-
-def is_argument_dump(line: str) -> bool:
-    """`server_args=...` repeats every flag, secrets included, so it is neither searched nor shown."""
-    return "server_args=" in line
-
-
-def events(lines: Iterable[str]) -> Iterator[Event]:
-    for line in lines:
-        if is_argument_dump(line):
-            continue
-        prefix = _PREFIX.match(line)
-        for name, expression in _COMPILED:
-            match = expression.search(line)
-            if match:
-                yield Event(name, prefix.group("rank").strip() if prefix else "", match)
-                break
 
 
 def parse_start(lines: Iterable[str]) -> StartJournal:
@@ -221,7 +133,7 @@ def _rank(name: str, found: list[Event]) -> Rank:
             Graph(gib_to_bytes(match.group("size")), gib_to_bytes(match.group("free")))
             for match in named.get("graph", [])
         ),
-        host_pools_bytes=tuple(gb_to_bytes(match.group("size")) for match in named.get("host_pool", [])),
+        host_pools=tuple(_host_pool(match) for match in named.get("host_pool", [])),
     )
 
 
@@ -232,6 +144,11 @@ def _first_gib(matches: list[Match[str]], group: str) -> int | None:
 def _pool(match: Match[str]) -> Pool:
     sizes = [match.group(group) for group in ("k", "v", "kv") if match.group(group) is not None]
     return Pool(int(match.group("tokens")), sum(gib_to_bytes(size) for size in sizes), len(sizes))
+
+
+def _host_pool(match: Match[str]) -> HostPool:
+    tokens = match.groupdict().get("tokens")
+    return HostPool(gb_to_bytes(match.group("size")), int(tokens) if tokens else None)
 
 
 def _totals(match: Match[str]) -> Totals:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.engine import http
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.failures import explain
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import split_lines
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lines import is_access_log, split_lines
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.milestones import PHASES, Milestone, follow
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.readiness import FINAL, HUNG, Look, judge
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.secrets import without_secrets
@@ -81,7 +81,10 @@ class Watch:
         """Data that went through JSON: keys of dictionaries have become text."""
         if not data:
             return cls()
-        marks = dict(data["marks"], reads={int(pid): number for pid, number in data["marks"]["reads"].items()})
+        marks = dict(
+            data["marks"],
+            **{kind: {int(pid): number for pid, number in data["marks"][kind].items()} for kind in ("reads", "writes")},
+        )
         return cls(**dict(data, milestone=Milestone(**data["milestone"]), marks=Marks(**marks)))
 
 
@@ -106,7 +109,7 @@ def _look(run: Run, wish: Wish, watch: Watch) -> dict[str, Any]:
     _read_journal(watch, unit)
     counters = _count(unit)
     now = time.monotonic()
-    if watch.marks.moved(counters, watch.journal_lines) or watch.moved_at is None:
+    if watch.marks.moved(_own_motion(watch, counters), watch.journal_lines) or watch.moved_at is None:
         watch.moved_at = now
     _remember(watch, counters)
     serving, api_said = _serving(wish, watch, unit)
@@ -137,7 +140,7 @@ def _read_journal(watch: Watch, unit: UnitState) -> None:
         return
     lines = _lines(entries)
     watch.milestone = follow(watch.milestone, lines)
-    watch.journal_lines += len(lines)
+    watch.journal_lines += sum(not is_access_log(line) for line in lines)
     watch.cursor = entries[-1].cursor
     watch.started = watch.started or entries[0].realtime
     watch.ended = entries[-1].realtime if watch.milestone.fired_up or not unit.running else None
@@ -146,6 +149,13 @@ def _read_journal(watch: Watch, unit: UnitState) -> None:
 def _count(unit: UnitState) -> Counters:
     """A gate in ExecStartPost belongs to the unit, and polls for ever: only the family of the main process can make progress."""
     return count(family_of(unit.main_pid, pids_of_unit(unit)) if unit.main_pid else ())
+
+
+def _own_motion(watch: Watch, counters: Counters) -> Counters:
+    """Once the API listens, what the processes write may be answers to somebody who polls."""
+    return (
+        replace(counters, writes={}) if watch.milestone.phase in (PHASES["listening"], PHASES["fired_up"]) else counters
+    )
 
 
 def _remember(watch: Watch, counters: Counters) -> None:

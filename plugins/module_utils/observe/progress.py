@@ -18,10 +18,14 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.units imp
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import PROC, pids_of_cgroup
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import UnitState
 
-TALK_BYTES = 4 * KIB
+READ_TALK_BYTES = 4 * KIB
 """A read call of up to this size is talk (pipes, event counters, small files of /proc), not weights: that much of each call is not counted."""
 
+WRITE_TALK_BYTES = 64
+"""The same for write calls. A progress bar that journald has not received yet, because its line has no end, is written in larger pieces."""
+
 READ_STEP_BYTES = 4 * MIB
+WRITE_STEP_BYTES = 64
 MEMORY_STEP_BYTES = 16 * MIB
 """Growth below these steps is noise: a garbage collector's swing, a page read again after the kernel dropped it."""
 
@@ -33,9 +37,10 @@ _SHARD = re.compile(r"[^/\s]+$")
 
 @dataclass(frozen=True)
 class Counters:
-    """One look at a unit's processes. `reads` is None for nobody: a process whose I/O may not be read is left out."""
+    """One look at a unit's processes. `reads` and `writes` are by pid; a process whose I/O may not be read is left out."""
 
     reads: Mapping[int, int] = field(default_factory=dict)
+    writes: Mapping[int, int] = field(default_factory=dict)
     memory: Mapping[str, int] = field(default_factory=dict)
     swap_bytes: int = 0
     commands: Mapping[str, int] = field(default_factory=dict)
@@ -68,6 +73,7 @@ def family_of(main_pid: int, pids: Iterable[int], proc: Path = PROC) -> tuple[in
 def count(pids: Iterable[int], proc: Path = PROC) -> Counters:
     """Counters of processes; one that ends meanwhile is left out."""
     reads: dict[int, int] = {}
+    writes: dict[int, int] = {}
     memory = dict.fromkeys(MEMORY_KINDS.values(), 0)
     commands: dict[str, int] = {}
     shards: set[str] = set()
@@ -80,11 +86,11 @@ def count(pids: Iterable[int], proc: Path = PROC) -> Counters:
             memory[name] += _kib(status.get(kind))
         swap += _kib(status.get("VmSwap"))
         commands[status["Name"]] = commands.get(status["Name"], 0) + 1
-        bulk = _bulk_read_bytes(_fields(proc / str(pid) / "io"))
-        if bulk is not None:
-            reads[pid] = bulk
+        io = _fields(proc / str(pid) / "io")
+        if "rchar" in io:
+            reads[pid], writes[pid] = _bulk_read_bytes(io), _text_written_bytes(io)
         shards.update(_mapped_shards(proc / str(pid)))
-    return Counters(reads, memory, swap, commands, tuple(sorted(shards)))
+    return Counters(reads, writes, memory, swap, commands, tuple(sorted(shards)))
 
 
 @dataclass
@@ -93,14 +99,17 @@ class Marks:
 
     journal_lines: int = 0
     read_bytes: int = 0
+    written_bytes: int = 0
     reads: dict[int, int] = field(default_factory=dict)
+    writes: dict[int, int] = field(default_factory=dict)
     memory: dict[str, int] = field(default_factory=dict)
     commands: dict[str, int] = field(default_factory=dict)
 
     def moved(self, seen: Counters, journal_lines: int) -> list[str]:
         """Names of the counters that moved since the last progress, which is now if there are any."""
         self.read_bytes += sum(max(0, now - self.reads.get(pid, 0)) for pid, now in seen.reads.items())
-        self.reads = dict(seen.reads)
+        self.written_bytes += sum(max(0, now - self.writes.get(pid, 0)) for pid, now in seen.writes.items())
+        self.reads, self.writes = dict(seen.reads), dict(seen.writes)
         for kind, now in seen.memory.items():
             self.memory[kind] = min(now, self.memory.get(kind, 0))
         grown = [kind for kind, now in seen.memory.items() if now - self.memory[kind] >= MEMORY_STEP_BYTES]
@@ -111,21 +120,30 @@ class Marks:
             moved.append("journal")
         if self.read_bytes >= READ_STEP_BYTES:
             moved.append("bytes read")
+        if self.written_bytes >= WRITE_STEP_BYTES:
+            moved.append("text written")
         if grown:
             moved.append("memory")
         if more:
             moved.append("processes")
         if moved:
-            self.journal_lines, self.read_bytes, self.memory = journal_lines, 0, dict(seen.memory)
+            self.journal_lines, self.read_bytes, self.written_bytes, self.memory = (
+                journal_lines,
+                0,
+                0,
+                dict(seen.memory),
+            )
             self.commands.update({name: seen.commands[name] for name in more})
         return moved
 
 
-def _bulk_read_bytes(io: Mapping[str, str]) -> int | None:
+def _bulk_read_bytes(io: Mapping[str, str]) -> int:
     """Bytes read as data: from storage (page faults included), or by calls that read more than talk, from the page cache too."""
-    if "rchar" not in io:
-        return None
-    return max(int(io["read_bytes"]), int(io["rchar"]) - TALK_BYTES * int(io["syscr"]))
+    return max(int(io["read_bytes"]), int(io["rchar"]) - READ_TALK_BYTES * int(io["syscr"]))
+
+
+def _text_written_bytes(io: Mapping[str, str]) -> int:
+    return max(0, int(io["wchar"]) - WRITE_TALK_BYTES * int(io["syscw"]))
 
 
 def _mapped_shards(process: Path) -> set[str]:

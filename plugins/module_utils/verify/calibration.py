@@ -31,7 +31,7 @@ def calibration_of(evidence: Evidence) -> dict[str, Any] | None:
         "tokens": start.totals.tokens,
         "max_running_requests": start.totals.max_running_requests,
         "kv_bytes": _largest(rank.pool.size_bytes for rank in start.ranks if rank.pool),
-        "host_cache_bytes_per_rank": _largest(rank.host_pool_bytes for rank in start.ranks),
+        "host_cache_bytes_per_rank": _largest(rank.host_pool.size_bytes for rank in start.ranks if rank.host_pool),
         "start_seconds": round((evidence.fired_up - evidence.started) / 1e6, 1),
     }
     if not evidence.planned.on_cpu:

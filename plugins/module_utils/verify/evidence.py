@@ -13,11 +13,8 @@ from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
 from ansible_collections.blackwell.inference.plugins.module_utils.engine import http
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import (
-    StartJournal,
-    parse_start,
-    split_lines,
-)
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import StartJournal, parse_start
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lines import split_lines
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.milestones import Milestone, follow
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.journald import Entry, read_entries
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.keyed import meminfo

@@ -46,7 +46,10 @@ def _pinned(evidence: Evidence) -> Check:
     expected = int(planned.host_cache.get("bytes_total") or 0)
     if not planned.host_cache.get("enabled"):
         return skipped(name, 0, None, "/proc", "the plan has no host cache")
-    gone = int(planned.host["capacity"]["size_bytes"]) - (evidence.available_bytes or 0)
+    before = int(planned.host["available_after_start_bytes"]) + sum(
+        int(line["size_bytes"]) for line in planned.host["lines"]
+    )
+    gone = before - (evidence.available_bytes or before)
     seen, source = max((evidence.memory.resident_bytes, "/proc/PID/status"), (gone, "/proc/meminfo"))
     if seen >= int(PINNED_SHARE * expected):
         return Check(

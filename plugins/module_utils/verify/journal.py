@@ -60,13 +60,8 @@ def check_journal(evidence: Evidence) -> tuple[Check, ...]:
 
 
 def _fired_up(start: StartJournal) -> Check:
-    return same(
-        "end of the start",
-        True,
-        start.fired_up,
-        SOURCE,
-        "The line 'The server is fired up and ready to roll!' is missing; wait until the server is ready.",
-    )
+    advice = "The engine says so when its warm-up request was answered; wait until the server is ready, then verify."
+    return same("fired-up line", "present", "present" if start.fired_up else "missing", SOURCE, advice)
 
 
 def _ranks(planned: Planned, start: StartJournal) -> Check:
@@ -97,7 +92,7 @@ def _tokens_of_ranks(start: StartJournal) -> list[Check]:
 
 def _tokens_of_server(evidence: Evidence) -> Check:
     """A server swapped underneath says other figures than the journal of the unit's invocation."""
-    name, answered = "tokens in the server info", evidence.info.get("max_total_num_tokens")
+    name, answered = "max_total_num_tokens of the answering server", evidence.info.get("max_total_num_tokens")
     seen = evidence.start.totals.tokens if evidence.start.totals else None
     if answered is None:
         return skipped(name, seen, None, SOURCE, "the server info was not read")

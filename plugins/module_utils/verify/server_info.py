@@ -67,13 +67,15 @@ def check_server_info(evidence: Evidence) -> tuple[Check, ...]:
         ),
         _context_length(evidence),
     ]
-    checks.extend(
-        same(key, _number(planned.argument(flag)), _number(info.get(key)), SOURCE, ADVICE)
-        for flag, key in ASKED
-        if planned.argument(flag) is not None
-    )
+    checks.extend(_repeated(evidence, flag, key) for flag, key in ASKED if planned.argument(flag) is not None)
     checks.extend(_ratio(evidence))
     return tuple(checks)
+
+
+def _repeated(evidence: Evidence, flag: str, key: str) -> Check:
+    """An argument that the server must repeat. Arguments may be text; numbers of the same value are the same."""
+    asked, seen = evidence.planned.argument(flag), evidence.info.get(key)
+    return same(key, _number(asked), _number(seen), SOURCE, ADVICE, _text)
 
 
 def _context_length(evidence: Evidence) -> Check:
@@ -88,27 +90,20 @@ def _context_length(evidence: Evidence) -> Check:
 
 def _ratio(evidence: Evidence) -> tuple[Check, ...]:
     """A size overrides the ratio, and the server info shows the ratio's default all the same."""
-    asked, size, seen = (
-        evidence.planned.argument("hicache-ratio"),
-        evidence.planned.argument("hicache-size"),
-        evidence.info.get("hicache_ratio"),
-    )
+    asked, size = evidence.planned.argument("hicache-ratio"), evidence.planned.argument("hicache-size")
+    seen = evidence.info.get("hicache_ratio")
     if size:
-        return (
-            skipped(
-                "hicache_ratio",
-                asked,
-                seen,
-                SOURCE,
-                f"hicache_size {size} overrides it; the {seen} that is shown has no effect",
-            ),
-        )
-    return (same("hicache_ratio", _number(asked), _number(seen), SOURCE, ADVICE),) if asked is not None else ()
+        why = f"hicache_size {size} overrides it; the {seen} that is shown has no effect"
+        return (skipped("hicache_ratio", asked, seen, SOURCE, why),)
+    return (_repeated(evidence, "hicache-ratio", "hicache_ratio"),) if asked is not None else ()
 
 
 def _number(value: Any) -> Any:
-    """Arguments may be text, numbers of the same value are the same."""
     try:
         return float(value) if not isinstance(value, bool) else value
     except (TypeError, ValueError):
         return value
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else plain(value)

@@ -50,7 +50,7 @@ def check_unit(evidence: Evidence) -> tuple[Check, ...]:
 
 def _memlock(evidence: Evidence) -> Check:
     """The limit that the main process really has. A container may be unable to raise it above its own, which is the container's affair."""
-    name, source = "memlock of the main process", f"/proc/{evidence.unit.main_pid}/limits"
+    name, source = "locked memory limit", f"/proc/{evidence.unit.main_pid}/limits"
     wanted = str(evidence.expected_unit["LimitMEMLOCK"])
     expected = UNLIMITED.get(wanted, wanted)
     if evidence.memlock is None:

@@ -1,0 +1,113 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lines that SGLang logs while it starts, as a table of patterns. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from re import Match
+from typing import NamedTuple
+
+
+class LinePattern(NamedTuple):
+    """One shape of a line, and the SGLang versions that write it."""
+
+    name: str
+    first: str
+    last: str
+    expression: str
+
+
+# All shapes are tried on every line: no two versions mean different things by the same words, and a post release may move a boundary.
+LINES = (
+    LinePattern("distributed", "0.4.9", "0.5.20", r"Init torch distributed begin"),
+    LinePattern("distributed", "0.5.21", "0.5.23", r"Init parallel begin"),
+    LinePattern("weights_begin", "0.4.9", "0.5.23", r"Load weight begin\. avail mem=(?P<free>[\d.]+) GB"),
+    LinePattern(
+        "shards",
+        "0.4.9",
+        "0.5.23",
+        r"(?:Loading \S+ checkpoint shards|Multi-thread loading shards): +\d+% Completed \| (?P<loaded>\d+)/(?P<total>\d+)",
+    ),
+    LinePattern(
+        "weights_end",
+        "0.4.9",
+        "0.5.23",
+        r"Load weight end\..*?avail mem=(?P<free>[\d.]+) GB, mem usage=(?P<size>[\d.]+) GB",
+    ),
+    LinePattern("reserve", "0.5.18", "0.5.23", r"Reserving (?P<size>[\d.]+) GB of the KV budget"),
+    LinePattern(
+        "pool",
+        "0.4.9",
+        "0.5.23",
+        r"KV Cache is allocated\.(?: dtype: [^,]+,)? #tokens: (?P<tokens>\d+), "
+        r"(?:K size: (?P<k>[\d.]+) GB, V size: (?P<v>[\d.]+) GB|KV size: (?P<kv>[\d.]+) GB)",
+    ),
+    LinePattern("pool_end", "0.4.9", "0.5.23", r"Memory pool end\. avail mem=(?P<free>[\d.]+) GB"),
+    LinePattern("graph_begin", "0.4.9", "0.5.23", r"Capture .*?graph begin\."),
+    LinePattern(
+        "graph",
+        "0.4.9",
+        "0.5.23",
+        r"Capture .*? end\..*?mem usage=(?P<size>[\d.]+) GB[.,] avail mem=(?P<free>[\d.]+) GB",
+    ),
+    LinePattern(
+        "totals",
+        "0.4.9",
+        "0.5.23",
+        r"max_total_num_tokens=(?P<tokens>\d+), .*?max_running_requests=(?P<requests>\d+), context_len=(?P<context>\d+)"
+        r"(?:, available_(?P<device>gpu|cpu)_mem=(?P<free>[\d.]+) GB)?",
+    ),
+    LinePattern(
+        "host_pool", "0.4.9", "0.5.16", r"Allocating (?P<size>[\d.]+) GB host memory for hierarchical KV cache"
+    ),
+    LinePattern(
+        "host_pool",
+        "0.5.17",
+        "0.5.23",
+        r"Allocating (?P<label>\S+) hierarchical KV host pool: (?P<tokens>\d+) tokens, (?:.*?)(?P<size>[\d.]+) GB host memory",
+    ),
+    LinePattern("listening", "0.4.9", "0.5.23", r"Uvicorn running on "),
+    LinePattern("fired_up", "0.4.9", "0.5.23", r"The server is fired up and ready to roll!"),
+)
+_COMPILED = tuple((line.name, re.compile(line.expression)) for line in LINES)
+_PREFIX = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?P<rank>(?: [A-Z_]+\d+)*)\] ")
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_ACCESS = re.compile(r"\"(?:GET|HEAD|POST|PUT|DELETE) \S+ HTTP/[\d.]+\" \d{3}")
+
+
+class Event(NamedTuple):
+    """A line that says something of the start: which pattern, by which rank."""
+
+    name: str
+    rank: str
+    match: Match[str]
+
+
+def split_lines(message: str) -> list[str]:
+    """The lines of a journal message: a progress bar is one message whose updates are separated by carriage returns."""
+    return [line for line in re.split(r"[\r\n]+", _ESCAPES.sub("", message)) if line.strip()]
+
+
+def is_argument_dump(line: str) -> bool:
+    """`server_args=...` repeats every flag, secrets included, so it is neither searched nor shown."""
+    return "server_args=" in line
+
+
+def events(lines: Iterable[str]) -> Iterator[Event]:
+    for line in lines:
+        if is_argument_dump(line):
+            continue
+        prefix = _PREFIX.match(line)
+        for name, expression in _COMPILED:
+            match = expression.search(line)
+            if match:
+                yield Event(name, prefix.group("rank").strip() if prefix else "", match)
+                break
+
+
+def is_access_log(line: str) -> bool:
+    """A line that only says that somebody asked: a probe that polls the API makes one each time."""
+    return _ACCESS.search(line) is not None

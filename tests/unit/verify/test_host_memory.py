@@ -1,0 +1,80 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Level `host_memory`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.progress import Counters
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.host_memory import check_host_memory
+from ansible_collections.blackwell.inference.tests.unit.verify.design_host import EVIDENCE, failed, skipped, with_plan
+
+SMALL = Counters(memory={"anonymous": 40 * GIB, "file": 0, "shared": 0})
+
+
+def test_the_design_hosts_memory_is_as_planned() -> None:
+    assert failed(check_host_memory(EVIDENCE)) == {}
+    assert skipped(check_host_memory(EVIDENCE)) == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "message"),
+    [
+        (
+            {"available_bytes": 75 * GIB},
+            "MemAvailable",
+            "/proc/meminfo shows MemAvailable 75.00 GiB; 78.00 GiB was expected, give or take 2.00 GiB (other processes come and go). "
+            "See what else takes memory on this host (the ZFS cache, other services), or whether the host cache is pinned at all.",
+        ),
+        (
+            {"available_bytes": None},
+            "MemAvailable",
+            "/proc/meminfo shows no MemAvailable; 78.00 GiB was expected. "
+            "See what else takes memory on this host (the ZFS cache, other services), or whether the host cache is pinned at all.",
+        ),
+        (
+            {"memory": replace(EVIDENCE.memory, swap_bytes=65 * MIB)},
+            "swap in use by the unit",
+            "/proc/PID/status shows swap in use by the unit 0.06 GiB; 0.00 GiB was expected, give or take 0.06 GiB "
+            "(the kernel may swap out pages that were touched once, at the import of a library). "
+            "A server that is swapped out stalls; free memory on the host, lower vm.swappiness, then restart the unit.",
+        ),
+        (
+            {"oom_kills": 1},
+            "processes killed for want of memory",
+            "memory.events shows processes killed for want of memory 1; 0 was expected. "
+            "A rank or helper was killed; raise the unit's memory limit or lower the host cache, then restart it.",
+        ),
+    ],
+    ids=["less available", "no meminfo", "swapped", "killed"],
+)
+def test_one_wrong_number_fails_by_name(change: dict[str, Any], name: str, message: str) -> None:
+    assert failed(check_host_memory(replace(EVIDENCE, **change))) == {name: message}
+
+
+def test_a_host_cache_that_is_not_pinned() -> None:
+    checks = check_host_memory(replace(EVIDENCE, memory=SMALL, available_bytes=400 * GIB))
+    assert failed(checks)["pinned host cache"] == (
+        "/proc/meminfo shows 46.82 GB taken by the server; a host cache of 358.21 GB was expected to be pinned. "
+        "It is smaller than planned, or not pinned and will be slow; read the journal's lines on host memory."
+    )
+
+
+def test_pinned_memory_may_show_in_meminfo_alone() -> None:
+    assert failed(check_host_memory(replace(EVIDENCE, memory=SMALL))) == {}
+
+
+def test_what_cannot_be_seen_is_skipped() -> None:
+    assert skipped(check_host_memory(with_plan({"device": "cpu"}))) == {"pinned host cache": "skipped: device cpu"}
+    assert skipped(check_host_memory(with_plan({"host_cache": {"enabled": False}}))) == {
+        "pinned host cache": "skipped: the plan has no host cache"
+    }
+    assert skipped(check_host_memory(replace(EVIDENCE, oom_kills=None))) == {
+        "processes killed for want of memory": "skipped: this host's control groups do not count them"
+    }
