@@ -17,6 +17,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict
     FAILED,
     Check,
     near,
+    plain,
     same,
     skipped,
 )
