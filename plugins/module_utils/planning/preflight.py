@@ -142,7 +142,8 @@ def _context(request: PlanRequest) -> Refusal | None:
 
 
 def _unplanned(request: PlanRequest) -> Refusal | None:
-    names = [name for name in UNPLANNED if request.arguments.get(name) not in _NEUTRAL]
+    given = {name: request.arguments.get(name) for name in UNPLANNED}
+    names = [name for name, value in given.items() if value is True or value not in _NEUTRAL]
     if not names:
         return None
     return Refusal(

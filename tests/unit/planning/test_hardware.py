@@ -1,0 +1,74 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Hardware as data."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.hardware import host_from_hardware
+
+ADVICE = "correct inference_hardware, for example {gpus: 8, gpu_memory_gib: 95.59, ram_gib: 449}"
+
+
+def test_the_least_that_is_needed():
+    host = host_from_hardware({"gpus": 2, "gpu_memory_gib": 32, "ram_gib": 128})
+    assert [(gpu.uuid, gpu.total_bytes, gpu.free_bytes) for gpu in host.gpus] == [
+        ("data-0", 32 * GIB, None),
+        ("data-1", 32 * GIB, None),
+    ]
+    assert host.memory_available_bytes == 124 * GIB
+    assert host.memory_source.startswith("estimate")
+
+
+@pytest.mark.parametrize(("ram", "available"), [(449, 445), (80, 76), (16, 15.2)])
+def test_what_the_system_takes(ram, available):
+    host = host_from_hardware({"gpus": 0, "ram_gib": ram})
+    assert host.memory_available_bytes / GIB == pytest.approx(available)
+
+
+def test_what_else_is_known():
+    host = host_from_hardware({
+        "gpus": 1, "gpu_name": "RTX PRO 6000", "compute_capability": "12.0", "gpu_memory_gib": 95.59, "gpu_free_gib": 90, "ram_gib": 64,
+        "ram_available_gib": 60, "cgroup_limit_gib": 32, "memlock_gib": 1, "gpu_free_before_load_gib": 89, "gpu_free_after_load_gib": 20,
+    })  # fmt: skip
+    assert host.gpus[0].free_bytes == 90 * GIB
+    assert (host.cgroup_limit_bytes, host.cgroup_headroom_bytes, host.memlock_bytes) == (32 * GIB, 32 * GIB, GIB)
+    assert (host.free_before_load_bytes, host.free_after_load_bytes) == (89 * GIB, 20 * GIB)
+    assert (host.memory_available_bytes, host.memory_source) == (60 * GIB, "operator")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([], f"The hardware is a list; expected a dictionary: {ADVICE}."),
+        ({"ram_gib": 8}, f"The hardware: gpus is missing; expected a whole number from 0 to 4,096: {ADVICE}."),
+        (
+            {"gpus": "8", "ram_gib": 8},
+            f"The hardware: gpus is the text '8'; expected a whole number from 0 to 4,096: {ADVICE}.",
+        ),
+        ({"gpus": 0}, f"The hardware lacks ram_gib; expected a number of GiB above 0: {ADVICE}."),
+        ({"gpus": 8, "ram_gib": 8}, f"The hardware lacks gpu_memory_gib; expected a number of GiB above 0: {ADVICE}."),
+        (
+            {"gpus": 0, "ram_gib": "8"},
+            f"The hardware's ram_gib is the text '8'; expected a number of GiB above 0: {ADVICE}.",
+        ),
+        ({"gpus": 0, "ram_gib": 0}, f"The hardware's ram_gib is 0; expected a number of GiB above 0: {ADVICE}."),
+        (
+            {"gpus": 0, "ram_gib": 8, "ram_available_gib": 9},
+            f"The hardware has ram_available_gib 9 of ram_gib 8; expected no more than there is: {ADVICE}.",
+        ),
+        (
+            {"gpus": 0, "ram_gib": 8, "vram": 1},
+            "The hardware has the key 'vram'; expected gpus, gpu_name, compute_capability, gpu_memory_gib, gpu_free_gib, gpu_free_before_load_gib, "
+            f"gpu_free_after_load_gib, ram_gib, ram_available_gib, cgroup_limit_gib, memlock_gib: {ADVICE}.",
+        ),
+    ],
+)
+def test_refusals(data, message):
+    with pytest.raises(PlanningError) as refused:
+        host_from_hardware(data)
+    assert str(refused.value) == message

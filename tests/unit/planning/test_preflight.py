@@ -1,0 +1,162 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What rules a plan out at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import GqaGeometry, OtherAttention
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import GpuSeen
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import Weights
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.preflight import possible_tp, preflight
+
+
+def refusal(plan, **wishes):
+    with pytest.raises(PlanningError) as refused:
+        plan(**wishes)
+    (row,) = refused.value.details["refusals"]
+    return row["name"], row["message"]
+
+
+@pytest.mark.parametrize(
+    ("model", "tp", "message"),
+    [
+        pytest.param(
+            {},
+            6,
+            "serving.tp is 6, which does not divide its 64 attention heads (kimi-k2.5): set tp to one of 1, 2, 4, 8, 16, 32, 64.",
+            id="heads",
+        ),
+        pytest.param(
+            {"experts": 100},
+            8,
+            "serving.tp is 8, which does not divide its 100 experts (kimi-k2.5): set tp to one of 1, 2, 4.",
+            id="experts",
+        ),
+        pytest.param(
+            {"attention": GqaGeometry(24, 6, 128, 128)},
+            4,
+            "serving.tp is 4, which does not divide its 6 key-value heads, nor is it a multiple of them (kimi-k2.5): set tp to one of 1, 2, 3, 6, 12, 24.",
+            id="key-value heads",
+        ),
+    ],
+)
+def test_tp_that_does_not_divide(plan, kimi, model, tp, message):
+    assert refusal(plan, model=replace(kimi, **model), tp=tp) == ("tensor_parallel", message)
+
+
+@pytest.mark.parametrize(
+    ("kv_heads", "expected"), [(4, [1, 2, 4, 8, 16, 32]), (8, [1, 2, 4, 8, 16, 32]), (1, [1, 2, 4, 8, 16, 32])]
+)
+def test_possible_tp_with_copies_of_heads(llama, kv_heads, expected):
+    assert possible_tp(replace(llama, attention=GqaGeometry(32, kv_heads, 128, 128))) == expected
+
+
+def test_no_gpu(plan):
+    assert refusal(plan, hardware={"gpus": 0}) == (
+        "gpu_count",
+        "serving.tp is 8 and asks for 8 usable GPUs; this host shows none. Install the driver and look at topology_facts, or set serving.device to cpu.",
+    )
+
+
+def test_fewer_gpus_than_ranks(plan):
+    assert refusal(plan, hardware={"gpus": 4}) == (
+        "gpu_count",
+        "serving.tp is 8 and asks for 8 usable GPUs; this host has 4, of which 4 can be used. Lower tp or add cards.",
+    )
+
+
+def with_lost(request, index):
+    gpus = list(request.host.gpus)
+    gpus[index] = GpuSeen(index, "GPU-3", "lost", 0, 0, "nvml")
+    return replace(request, host=replace(request.host, gpus=tuple(gpus)))
+
+
+def test_a_lost_gpu_among_them(request_for):
+    (found,) = preflight(with_lost(request_for(), 3))
+    assert (found.name, found.message) == (
+        "gpu_count",
+        "serving.tp is 8 and asks for 8 usable GPUs; this host has 8, of which 7 can be used; GPU 3 (GPU-3) is in state lost. "
+        "Bring the missing ones back or lower tp.",
+    )
+
+
+def test_a_lost_gpu_that_is_not_needed(request_for):
+    request = with_lost(request_for(tp=4), 1)
+    assert preflight(request) == ()
+    assert [gpu.index for gpu in request.gpus] == [0, 2, 3, 4]
+
+
+def test_cards_of_unequal_free_memory(request_for):
+    request = request_for()
+    gpus = tuple(replace(gpu, free_bytes=(95 if gpu.index else 60) << 30) for gpu in request.host.gpus)
+    (found,) = preflight(replace(request, host=replace(request.host, gpus=gpus)))
+    assert (found.name, found.overridable) == ("gpu_balance", True)
+    assert found.message == (
+        "GPU 0 has 60.00 GiB free and GPU 1 has 95.00 GiB; the engine ends its start when a card has less than 90 % of another. "
+        "Find who holds that card and release it."
+    )
+
+
+def test_cards_of_nearly_equal_free_memory(request_for):
+    request = request_for()
+    gpus = tuple(replace(gpu, free_bytes=(95 if gpu.index else 86) << 30) for gpu in request.host.gpus)
+    assert preflight(replace(request, host=replace(request.host, gpus=gpus))) == ()
+
+
+def test_attention_that_is_not_sized(plan, kimi):
+    model = replace(kimi, attention=OtherAttention("linear-attention layers", 64))
+    assert refusal(plan, model=model) == (
+        "attention",
+        "kimi-k2.5 (KimiK25ForConditionalGeneration) has linear-attention layers; planning knows multi-head, grouped-query and latent (MLA) attention "
+        "with one kind of layer. Choose such a model.",
+    )
+
+
+def test_no_weights(plan, kimi):
+    model = replace(kimi, weights=Weights(0, 0, "safetensors"))
+    assert refusal(plan, model=model) == (
+        "weights",
+        "The model directory of kimi-k2.5 holds no safetensors weights; expected at least one .safetensors file. "
+        "Download the checkpoint, or set the argument load-format to dummy for random weights.",
+    )
+    assert plan(model=model, arguments={"load-format": "dummy"}).tokens > 0
+
+
+def test_a_context_that_the_model_does_not_declare(plan):
+    assert refusal(plan, context_length=262145) == (
+        "context_length",
+        "serving.context_length is 262,145; kimi-k2.5 declares 262,144 tokens at most, and the engine refuses more. Lower context_length.",
+    )
+    assert plan(context_length=262145, force=["context_length"]).settings["context_length"] == 262145
+
+
+def test_a_host_cache_without_the_radix_cache(plan):
+    assert refusal(plan, hicache_size=48, arguments={"disable-radix-cache": True}) == (
+        "radix_cache",
+        "A host cache is asked for and arguments has disable-radix-cache; the host cache needs the radix cache, and the engine refuses both together. "
+        "Remove disable-radix-cache, or set serving.hicache to false.",
+    )
+    assert plan(arguments={"disable-radix-cache": True}).pool is None
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"speculative-algorithm": "EAGLE3"}, {"dp-size": 2}, {"pp-size": 2}, {"enable-dp-attention": True}]
+)
+def test_flags_whose_memory_is_not_counted(plan, arguments):
+    (flag,) = arguments
+    assert refusal(plan, arguments=arguments) == (
+        "unplanned_argument",
+        f"arguments has {flag}, whose memory planning does not count: leave it out.",
+    )
+    assert plan(arguments=arguments, force=["unplanned_argument"]).forced == ("unplanned_argument",)
+
+
+@pytest.mark.parametrize("arguments", [{"dp-size": 1}, {"enable-dp-attention": False}, {"nnodes": 1}])
+def test_the_same_flags_at_their_defaults(plan, arguments):
+    assert plan(arguments=arguments).tokens == 159294

@@ -1,0 +1,45 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Running requests and their table."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.requests import running_requests
+
+
+@pytest.mark.parametrize(
+    ("version", "tokens", "context", "asked", "limit"),
+    [
+        pytest.param("0.5.9", 159294, 262144, None, 2048, id="the design host: the least"),
+        pytest.param("0.5.9", 980344, 163840, None, 3063, id="DeepSeek-R1 on 8 B200, as its log says"),
+        pytest.param("0.5.23", 40000, 2048, None, 4096, id="a tiny model on a CPU: the most"),
+        pytest.param("0.5.9", 1000, 2048, None, 2048, id="up to 0.5.9 a small pool does not matter"),
+        pytest.param("0.5.10", 1000, 2048, None, 500, id="since 0.5.10 at most half the tokens"),
+        pytest.param("0.5.9", 159294, 262144, 64, 64, id="asked for"),
+        pytest.param("0.5.9", 159294, 262144, 9000, 9000, id="0.5.9 takes any number"),
+        pytest.param("0.5.13", 159294, 262144, 9000, 2048, id="0.5.10 to 0.5.13 cut to the estimate"),
+        pytest.param("0.5.14", 10000, 262144, 9000, 5000, id="since 0.5.14 cut to half the tokens"),
+        pytest.param("0.5.23", 159294, 262144, 9000, 9000, id="0.5.23 takes what half the tokens allow"),
+    ],
+)
+def test_limit(version, tokens, context, asked, limit):
+    found = running_requests(tokens, context, asked, dialect_for(version).rules)
+    assert found.limit == limit
+    assert found.cut_from == (asked if asked is not None and asked != limit else None)
+
+
+@pytest.mark.parametrize(
+    ("version", "asked", "expected"),
+    [
+        pytest.param("0.5.9", None, 2048 * 262148 * 4, id="2.000 GiB on the design host"),
+        pytest.param("0.5.11", None, 2048 * 262148 * 4, id="up to 0.5.11 a row a request"),
+        pytest.param("0.5.12", None, 2049 * 262148 * 4, id="since 0.5.12 one row more"),
+        pytest.param("0.5.9", 64, 64 * 262148 * 4, id="fewer requests give the memory back"),
+    ],
+)
+def test_table(version, asked, expected):
+    assert running_requests(159294, 262144, asked, dialect_for(version).rules).table_bytes == expected
