@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from .command import HostError
@@ -59,7 +60,8 @@ def remove(name: str) -> None:
     """From each hierarchy: where version 1 is mounted too, systemd in the host leaves empty directories under name=systemd."""
     for tree in {TREES, unified(), *TREES.iterdir()}:
         for directory, _children, _files in os.walk(tree / name, topdown=False):
-            os.rmdir(directory)
+            with suppress(FileNotFoundError):  # another gc was faster
+                os.rmdir(directory)
 
 
 def leader(name: str) -> int | None:

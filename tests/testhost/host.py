@@ -15,8 +15,8 @@ import re
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,9 @@ NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?")
 BOOT_SECONDS = 60.0
 LAUNCHER = Path(__file__).with_name("launcher.sh")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# A visitor's parent stays outside the host's process namespace. nsenter as that parent would stop itself for good when a shutdown
+# stops its child, and keep the child's end from being noticed, which the shutdown waits for; a shell just waits.
+WAIT = ("sh", "-c", '"$@"; exit $?', "sh")
 SSH_OPTIONS = ("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR")
 
 
@@ -38,6 +41,7 @@ class Host:
     name: str
     suite: str
     address: str
+    maker: str
     owner: str | None = None
     binds: tuple[str, ...] = ()
     site: Site = field(repr=False, compare=False, kw_only=True)
@@ -60,7 +64,10 @@ class Host:
 
     @property
     def abandoned(self) -> bool:
-        return not self.running or (self.owner is not None and owner.is_gone(self.owner))
+        """A host that does not run yet belongs to the process that is making it."""
+        if self.owner is not None and owner.is_gone(self.owner):
+            return True
+        return not self.running and owner.is_gone(self.maker)
 
     @property
     def ssh(self) -> list[str]:
@@ -88,6 +95,21 @@ class Host:
             )
         return done
 
+    @property
+    def boot_id(self) -> str | None:
+        """None while there is no boot to ask. Read from outside: a visitor might come while the host kills its processes."""
+        leader = cgroup.leader(self.cgroup)
+        try:
+            return Path(f"/proc/{leader}/root/proc/sys/kernel/random/boot_id").read_text().strip() if leader else None
+        except OSError:
+            return None
+
+    def reboot(self) -> None:
+        """As a person would, and wait until sshd of the new boot answers."""
+        before = self.boot_id
+        self.execute("systemctl", "reboot", check=False)  # a quick shutdown may take the visitor along
+        wait_for(lambda: self.boot_id not in (None, before) and ssh_answers(self), self, "come back from its reboot")
+
     def become(self, argv: Sequence[str]) -> None:
         """Turn this process into a program in the host."""
         command = self.visit(argv)
@@ -100,9 +122,8 @@ class Host:
                 f"{self.name} is not running; `up {self.name}` starts it, {self.console} says why it stopped."
             )
         environment = [f"PATH={PATH}", "HOME=/root", "LANG=C.UTF-8", f"TERM={os.environ.get('TERM', 'dumb')}"]
-        return cgroup.joining(
-            self.cgroup, "exec", ["nsenter", "--target", str(leader), "--all", "env", "-i", *environment, *argv]
-        )
+        enter = ["nsenter", "--target", str(leader), "--all", "--no-fork", "env", "-i", *environment, *WAIT]
+        return cgroup.joining(self.cgroup, "exec", [*enter, *argv])
 
 
 def up(
@@ -126,7 +147,7 @@ def up(
         if dress:
             dressing.dress(dress, host.directory / "upper", host.directory / "dress")
         launch(host, lower)
-        wait_for_ssh(host)
+        wait_for(lambda: ssh_answers(host), host, "answer by ssh")
     except BaseException:
         down(host)
         raise
@@ -146,7 +167,10 @@ def reserve(site: Site, name: str, suite: str, wish: str | None, binds: Sequence
                 f"{address} belongs to {taken[address]}; give {name} another address, or none to get a free one."
             )
         network.raise_network(site)
-        host = Host(name, suite, address, owner.identify(owner_pid) if owner_pid else None, tuple(binds), site=site)
+        maker = owner.identify(os.getpid())
+        host = Host(
+            name, suite, address, maker, owner.identify(owner_pid) if owner_pid else None, tuple(binds), site=site
+        )
         host.directory.mkdir(parents=True)
         record = {key: value for key, value in asdict(host).items() if key != "site"}
         (host.directory / "host.json").write_text(json.dumps(record, indent=1) + "\n")
@@ -202,13 +226,13 @@ def launch(host: Host, lower: Path) -> None:
         )
 
 
-def wait_for_ssh(host: Host) -> None:
+def wait_for(condition: Callable[[], bool], host: Host, what: str) -> None:
     deadline = time.monotonic() + BOOT_SECONDS
-    while not ssh_answers(host):
+    while not condition():
         if not host.running:
-            raise HostError(f"{host.name} stopped while it booted. {last_words(host)}")
+            raise HostError(f"{host.name} stopped before it could {what}. {last_words(host)}")
         if time.monotonic() > deadline:
-            raise HostError(f"sshd of {host.name} did not answer within {BOOT_SECONDS:.0f} s. {last_words(host)}")
+            raise HostError(f"{host.name} did not {what} within {BOOT_SECONDS:.0f} s. {last_words(host)}")
         time.sleep(0.05)
 
 
@@ -243,24 +267,43 @@ def leave(site: Site) -> None:
 
 
 def gc(site: Site, everything: bool = False) -> list[str]:
-    """Remove hosts that lost their launcher or owner, or all of them, and kernel objects that belong to no host. Returns names."""
+    """Remove hosts of this checkout that lost their launcher or owner, and what belongs to no host. Returns the names.
+
+    `everything` means every host of this slot, abandoned or not.
+    """
+    slots = network.slots(site.checkout) | {site.slot}
+    return [
+        name for slot in sorted(slots) for name in gc_slot(replace(site, slot=slot), everything and slot == site.slot)
+    ]
+
+
+def gc_slot(site: Site, everything: bool) -> list[str]:
     removed = []
     for host in hosts(site):
         if everything or host.abandoned:
             down(host)
             removed.append(host.name)
     with machine_lock():
-        known = hosts(site)
-        for name in set(cgroup.names(site.prefix)) - {host.cgroup for host in known}:
-            cgroup.kill(name)
-            cgroup.remove(name)
-            removed.append(name)
-        for link in set(network.host_links(site)) - {network.host_link(site, host.address) for host in known}:
-            network.cut(link)
-            removed.append(link)
-        if not known:
-            leave(site)
-    return removed
+        return removed + ([] if network.is_foreign(site) else sweep(site))
+
+
+def sweep(site: Site) -> list[str]:
+    """Kernel objects and directories without a host: their maker was killed before or after the record existed."""
+    known = hosts(site)
+    strays = set(cgroup.names(site.prefix)) - {host.cgroup for host in known}
+    links = set(network.host_links(site)) - {network.host_link(site, host.address) for host in known}
+    directories = set(site.directory.glob("*")) - {host.directory for host in known}
+    for name in strays:
+        cgroup.kill(name)
+    for link in links:
+        network.cut(link)
+    for name in strays:
+        cgroup.remove(name)
+    for directory in directories:
+        remove_tree(directory)
+    if not known:
+        leave(site)
+    return sorted(strays | links | {str(directory) for directory in directories})
 
 
 def hosts(site: Site) -> list[Host]:

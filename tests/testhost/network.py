@@ -52,8 +52,20 @@ def our_bridges() -> dict[str, re.Match[str]]:
     return {name: match for name, match in aliases.items() if match}
 
 
+def slots(checkout: Path) -> set[int]:
+    """Where this checkout has hosts: its own slot, and others that BLACKWELL_TESTHOST_SLOT or a test chose."""
+    return {
+        int(name.removeprefix("bwt")) for name, match in our_bridges().items() if match["checkout"] == str(checkout)
+    }
+
+
+def is_foreign(site: Site) -> bool:
+    bridge = our_bridges().get(site.prefix)
+    return bridge is not None and bridge.group(0) != alias(site, bridge["forwarding"])
+
+
 def refuse_foreign_bridge(site: Site, bridge: re.Match[str]) -> None:
-    if bridge.group(0) != alias(site, bridge["forwarding"]):
+    if is_foreign(site):
         raise HostError(
             f"Slot {site.slot} is taken by the test hosts of {bridge['checkout']}; this checkout is {site.checkout}. "
             f"Set BLACKWELL_TESTHOST_SLOT to another number from 0 to 255."

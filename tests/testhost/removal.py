@@ -5,18 +5,18 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
-from .command import HostError, sentence_list
+from .command import HostError, run, sentence_list
 
 
 def remove_tree(path: Path) -> None:
     mounted = mounts_below(path)
     if mounted:
         raise HostError(f"{path} is not removed: {sentence_list(mounted)} is mounted there. Unmount it and try again.")
-    if path.exists():
-        shutil.rmtree(path)
+    run(
+        "rm", "-rf", "--one-file-system", str(path)
+    )  # unlike shutil, at ease with a second one that removes the same tree
 
 
 def mounts_below(path: Path) -> list[str]:
