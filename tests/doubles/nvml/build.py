@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,9 +25,8 @@ HERE = Path(__file__).resolve().parent
 SOURCES = sorted((HERE / "src").glob("*.[ch]"))
 LIBRARY = "libnvidia-ml.so.1"
 
-HEADER_REQUIREMENT = (
-    "nvidia-nvml-dev==13.5.37 --hash=sha256:7394fcbefa9ba537e8238cbb1caa4cd2db6bbfbff208d217a8a884947113ae6d"
-)
+HEADER_PACKAGE = "nvidia-nvml-dev==13.5.37"
+HEADER_DIGEST = "7394fcbefa9ba537e8238cbb1caa4cd2db6bbfbff208d217a8a884947113ae6d"
 HEADER_MEMBER = "nvidia/cu13/include/nvml.h"
 NEWEST_GLIBC = (2, 36)
 
@@ -57,7 +57,7 @@ def cache_root() -> Path:
 
 
 def source_digest() -> str:
-    digest = hashlib.sha256(HEADER_REQUIREMENT.encode())
+    digest = hashlib.sha256(HEADER_DIGEST.encode())
     for path in [*SOURCES, Path(__file__).resolve()]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
@@ -77,11 +77,23 @@ def run(*command: str | Path) -> str:
     return done.stdout
 
 
+def header_file() -> Path:
+    """nvml.h of the pinned package, kept in the cache: a change of the sources builds without the network."""
+    kept = cache_root() / "nvml" / f"{HEADER_DIGEST[:16]}.h"
+    if not kept.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept.parent, prefix="header-") as name:
+            fetch_header(Path(name)).replace(kept)
+    return kept
+
+
 def fetch_header(folder: Path) -> Path:
     requirement = folder / "requirement.txt"
-    requirement.write_text(HEADER_REQUIREMENT + "\n", encoding="utf-8")
-    run(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:", "--require-hashes",
-        "--dest", folder, "--requirement", requirement)  # fmt: skip
+    requirement.write_text(f"{HEADER_PACKAGE} --hash=sha256:{HEADER_DIGEST}\n", encoding="utf-8")
+    run(
+        *(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"),
+        *("--only-binary=:all:", "--require-hashes", "--dest", folder, "--requirement", requirement),
+    )
     (wheel,) = folder.glob("*.whl")
     header = folder / "nvml.h"
     with zipfile.ZipFile(wheel) as archive:
@@ -104,7 +116,8 @@ def required_glibc(library: Path) -> tuple[int, int]:
 
 
 def compile_library(folder: Path, digest: str) -> Path:
-    header = fetch_header(folder)
+    header = folder / "nvml.h"
+    shutil.copy(header_file(), header)
     stub_file = folder / "stubs.c"
     stub_file.write_text(
         stubs(header.read_text(encoding="utf-8"), "".join(path.read_text(encoding="utf-8") for path in SOURCES)),

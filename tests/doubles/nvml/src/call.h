@@ -25,8 +25,8 @@ struct call {
 };
 
 /* Each answers 1 with the lock held, to be given back by end_call(), or 0 with call->status set. */
-int begin_call(struct call *call, const char *function);          /* works before nvmlInit */
-int begin_system_call(struct call *call, const char *function);   /* needs nvmlInit */
+int begin_call(struct call *call, const char *function);        /* works before nvmlInit */
+int begin_system_call(struct call *call, const char *function); /* needs nvmlInit */
 int begin_index_call(struct call *call, const char *function, unsigned int index);
 int begin_device_call(struct call *call, const char *function, nvmlDevice_t device);
 nvmlReturn_t end_call(nvmlReturn_t status);

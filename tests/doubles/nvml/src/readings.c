@@ -190,8 +190,8 @@ static nvmlReturn_t ecc_errors(const char *function, nvmlDevice_t device, nvmlMe
     return end_call(status);
 }
 
-nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, nvmlMemoryErrorType_t type,
-                                         nvmlEccCounterType_t counter, unsigned long long *count)
+nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, nvmlMemoryErrorType_t type, nvmlEccCounterType_t counter,
+                                         unsigned long long *count)
 {
     (void)counter;
     return ecc_errors(__func__, device, type, count);
@@ -210,7 +210,10 @@ nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned int *correc
                                        unsigned int *pending, unsigned int *failed)
 {
     static const char *const paths[] = {
-        "remapped_rows.corrected", "remapped_rows.uncorrected", "remapped_rows.pending", "remapped_rows.failed",
+        "remapped_rows.corrected",
+        "remapped_rows.uncorrected",
+        "remapped_rows.pending",
+        "remapped_rows.failed",
     };
     unsigned int *const values[] = {corrected, uncorrected, pending, failed};
     nvmlReturn_t status = NVML_SUCCESS;

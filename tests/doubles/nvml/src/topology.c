@@ -23,8 +23,12 @@ struct word {
 
 /* The words of `nvidia-smi topo -m`. */
 static const struct word levels[] = {
-    {"X", NVML_TOPOLOGY_INTERNAL},     {"PIX", NVML_TOPOLOGY_SINGLE}, {"PXB", NVML_TOPOLOGY_MULTIPLE},
-    {"PHB", NVML_TOPOLOGY_HOSTBRIDGE}, {"NODE", NVML_TOPOLOGY_NODE},  {"SYS", NVML_TOPOLOGY_SYSTEM},
+    {"X", NVML_TOPOLOGY_INTERNAL},
+    {"PIX", NVML_TOPOLOGY_SINGLE},
+    {"PXB", NVML_TOPOLOGY_MULTIPLE},
+    {"PHB", NVML_TOPOLOGY_HOSTBRIDGE},
+    {"NODE", NVML_TOPOLOGY_NODE},
+    {"SYS", NVML_TOPOLOGY_SYSTEM},
     {NULL, NAMELESS},
 };
 
@@ -83,8 +87,7 @@ static nvmlReturn_t pair_value(const char *function, const char *path, const str
     return end_call(*value == NAMELESS ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS);
 }
 
-nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t first, nvmlDevice_t second,
-                                                 nvmlGpuTopologyLevel_t *level)
+nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t first, nvmlDevice_t second, nvmlGpuTopologyLevel_t *level)
 {
     int value = NAMELESS;
     nvmlReturn_t status;
