@@ -48,7 +48,7 @@ test-oldest: ## The oldest lane, ansible-core 2.19 on Python 3.11: unit, sanity 
 
 .PHONY: venv packages collections tree lock clean
 venv: ## The Python tools, pinned by hash, in the cache; .venv leads there
-	@path=$$(tests/tools/venv) && ln -sfn "$$path" .venv && .venv/bin/ansible --version | head -1
+	@path=$$(tests/tools/venv) && ln -sfn "$$path" .venv && .venv/bin/ansible --version | sed -n 1p
 
 packages: ## Debian packages that the tests need, as far as they are missing
 	@tests/tools/packages
@@ -63,6 +63,6 @@ lock: ## Pin the tools again, as tests/tools/*.in ask
 	tests/tools/relock
 
 clean: ## Test hosts of this checkout, and what tools left in it; the cache stays
-	@if [ -x tests/testhost/testhost ]; then $(IN_VENV) tests/testhost/testhost gc --all; fi
+	@if [ -x tests/testhost/testhost ]; then tests/testhost/testhost gc --all; fi
 	rm -rf .tree .tree-copy .venv .ansible .mypy_cache .pytest_cache .ruff_cache .hypothesis tests/output
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
