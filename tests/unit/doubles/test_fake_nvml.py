@@ -288,6 +288,24 @@ def test_memory_falls_when_the_process_dies_also_while_it_is_a_zombie(machine):
     assert zombie == gone == [0, []]
 
 
+def test_a_program_says_itself_what_it_holds_and_a_file_left_behind_counts_no_more(machine):
+    host = machine()
+    host.content["process_directory"] = str(host.folder / "held")
+    sleeper = subprocess.Popen(["sleep", "60"])
+    try:
+        for gpu, pid in ((0, sleeper.pid), (0, 999999999), (1, sleeper.pid)):
+            held = host.folder / "held" / str(gpu) / str(pid)
+            held.parent.mkdir(parents=True, exist_ok=True)
+            held.write_text(str((gpu + 1) * GIB), encoding="utf-8")
+        alive = host.ask("gpus = start()\n" + SEE_PROCESSES)
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+    gone = host.ask("gpus = start()\n" + SEE_PROCESSES)
+    assert alive == [GIB, [[sleeper.pid, GIB]]]
+    assert gone == [0, []]
+
+
 @pytest.mark.parametrize(("suffix", "record"), [("", "v1"), ("_v2", "v2"), ("_v3", "v2")])
 def test_each_version_of_the_process_list_fills_its_own_record(machine, suffix, record):
     host = machine()

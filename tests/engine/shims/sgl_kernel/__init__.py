@@ -10,7 +10,7 @@ import importlib.machinery
 import sys
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any, NoReturn, Optional
+from typing import Any, NoReturn
 
 __version__ = "0.3.21"  # what SGLang 0.5.9 pins
 

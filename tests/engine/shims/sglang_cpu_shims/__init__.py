@@ -16,7 +16,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, Dict, Optional
+from typing import Any
 
 from sglang_cpu_shims import host_pool
 

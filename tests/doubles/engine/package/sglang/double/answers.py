@@ -20,6 +20,7 @@ from sglang.double.sizing import Sizes
 
 WORDS = ["the", "engine", "double", "has", "read", "your", "words", "and", "says", "these", "in", "turn"]
 LONG_PROMPT_TOKENS = 1000
+DEATH_SECONDS = 60.0  # no answer while the process is being killed
 WARM_UP = {"input_ids": [10, 11, 12], "sampling_params": {"max_new_tokens": 8}}
 
 
@@ -227,12 +228,11 @@ class Answers:
     def _consume(self, prompt: str, tokens: int) -> tuple[int, int]:
         """Tokens of the prompt and how many of them were cached; the last one is always computed."""
         lacks_memory = (
-            self.sizes.cuda
-            and self.sizes.free_gib <= self._host.prefill_fails_at_free_gib
-            and tokens >= self.sizes.chunk
+            self.sizes.cuda and self.sizes.free_gib < self._host.prefill_needs_gib and tokens >= self.sizes.chunk
         )
         if lacks_memory or (self.faults.has("prefill_oom") and tokens >= LONG_PROMPT_TOKENS):
             self.on_prefill_out_of_memory()
+            time.sleep(DEATH_SECONDS)
         with self._lock:
             cached = self._seen.get(prompt, 0)
             self._seen[prompt] = (tokens - 1) // self.sizes.page * self.sizes.page

@@ -24,7 +24,9 @@ class Dialect:
     budget_is_shared: bool  # the host memory budget is divided by the ranks of the host (else each rank sees all of it)
     pool_must_exceed_device: bool  # host pool not larger than the device pool: an error (else a warning)
     multimodal_reserve_bytes: int  # taken from the KV budget of a multimodal model
-    argument_names: dict[str, str]  # argparse destination -> name in the server arguments, where they differ
+    argument_names: dict[
+        str, str
+    ]  # argparse destination -> name in the server arguments, where they differ; "" if there is none
 
 
 COMMON_LINES = {
@@ -101,6 +103,8 @@ V0_5_9 = Dialect(
         "expert_parallel_size": "ep_size",
         "attention_context_parallel_size": "attn_cp_size",
         "moe_data_parallel_size": "moe_dp_size",
+        "hybrid_kvcache_ratio": "",
+        "prefill_round_robin_balance": "",
     },
 )
 

@@ -13,12 +13,15 @@ from __future__ import annotations
 import fcntl
 import functools
 import json
+import mmap
 import os
 import re
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 GIB = 1 << 30
+# Shared by the ranks, which are forked; changed only under the lock on the described meminfo.
+_taken_kib = mmap.mmap(-1, 8)
 RECORDINGS = Path(__file__).with_name("hosts")
 
 
@@ -31,7 +34,7 @@ class Host:
     weights_gib: dict[str, float]  # by architecture; of another one: the size of the checkpoint over the ranks
     graphs_gib: float  # for the full list of batch sizes
     graphs_batch_sizes: int  # how long that list was
-    prefill_fails_at_free_gib: float  # a full prefill chunk was seen to run out of memory with this much free
+    prefill_needs_gib: float  # free memory below which a full prefill chunk runs out of it
 
     @staticmethod
     def read() -> Host:
@@ -59,21 +62,35 @@ class HostMemoryExhausted(Exception):
 
 
 def take(size_bytes: int) -> None:
-    """Let `size_bytes` leave the described memory (negative: come back). The real /proc/meminfo is left to the kernel."""
+    """Let `size_bytes` leave the described memory. The real /proc/meminfo is left to the kernel."""
+    left_kib = _move(size_bytes // 1024)
+    if left_kib == 0:
+        raise HostMemoryExhausted(f"{_meminfo_path()} has no memory left")
+
+
+def give_back() -> None:
+    """Let all that was taken come back."""
+    _move(-int.from_bytes(_taken_kib[:], "little"))
+
+
+def _move(kib: int) -> int | None:
+    """Take so much out of the described memory; what is available then, or None where nothing is described."""
     path = _meminfo_path()
     if "ENGINE_DOUBLE_MEMINFO" not in os.environ or not os.access(path, os.W_OK):
-        return
+        return None
     # In place, because a bind mount shows the inode and not the name.
     with path.open("r+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         text = file.read()
         for name, sign in (("MemAvailable", -1), ("MemFree", -1), ("Shmem", 1)):
-            text = _moved(text, name, sign * (size_bytes // 1024))
+            text = _moved(text, name, sign * kib)
         file.seek(0)
         file.write(text)
         file.truncate()
-    if re.search(r"^MemAvailable:\s+0 kB", text, re.MULTILINE):
-        raise HostMemoryExhausted(f"{path} has no memory left")
+        file.flush()
+        _taken_kib[:] = (int.from_bytes(_taken_kib[:], "little") + kib).to_bytes(8, "little")
+    match = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
+    return int(match.group(1)) if match else None
 
 
 def _moved(text: str, name: str, kib: int) -> str:

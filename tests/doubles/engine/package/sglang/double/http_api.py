@@ -44,7 +44,7 @@ class Listener(ThreadingHTTPServer):
 
 
 def _json(value: Any, status: int = 200) -> Reply:
-    return status, "application/json", json.dumps(value).encode()
+    return status, "application/json", json.dumps(value, separators=(",", ":")).encode()
 
 
 def _empty(status: int) -> Reply:

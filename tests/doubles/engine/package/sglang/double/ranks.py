@@ -8,10 +8,13 @@ from __future__ import annotations
 import argparse
 import ctypes
 import mmap
+import multiprocessing
 import os
 import signal
 import time
+import traceback
 from dataclasses import replace
+from multiprocessing.synchronize import Barrier
 
 from sglang.double import host as hosts
 from sglang.double import sizing
@@ -35,9 +38,16 @@ class Rank:
     """One worker. `run` never returns: it serves until its parent ends it."""
 
     def __init__(
-        self, number: int, count: int, options: argparse.Namespace, model: Model, dialect: Dialect, faults: Faults
+        self,
+        number: int,
+        count: int,
+        options: argparse.Namespace,
+        model: Model,
+        dialect: Dialect,
+        faults: Faults,
+        barrier: Barrier,
     ) -> None:
-        self._number, self._count = number, count
+        self._number, self._count, self._barrier = number, count, barrier
         self._options, self._model, self._dialect, self._faults = options, model, dialect, faults
         self._host = Host.read()
         self._journal = Journal(dialect, f" TP{number}" if count > 1 else "")
@@ -69,7 +79,9 @@ class Rank:
         self._journal.say("parallel_end", elapsed=time.monotonic() - began, used=0.59 if self._cuda else 0.0)
         self._journal.say("baseline", used=0.59 if self._cuda else 0.0)
         self._after("init")
+        self._together()
         sizes = self._load()
+        self._together()
         self._pools(sizes)
         self._graphs(sizes)
         if self._number == 0:
@@ -85,6 +97,10 @@ class Rank:
             )
         self._host_pool(sizes)
         os.write(ready, READY)
+
+    def _together(self) -> None:
+        """The ranks wait for each other where the engine's talk to each other: a rank that stops there stops all."""
+        self._barrier.wait()
 
     @property
     def _cuda(self) -> bool:
@@ -241,6 +257,7 @@ def spawn(
     count: int, options: argparse.Namespace, model: Model, dialect: Dialect, faults: Faults, ready: int
 ) -> list[int]:
     """Start the ranks; each writes one byte to `ready` when it can serve. They die with their parent."""
+    barrier = multiprocessing.get_context("fork").Barrier(count)
     pids: list[int] = []
     for number in range(count):
         pid = os.fork()
@@ -248,7 +265,11 @@ def spawn(
             _name(f"sglang::scheduler_TP{number}" if count > 1 else "sglang::scheduler")
             for signum in (signal.SIGQUIT, signal.SIGTERM):
                 signal.signal(signum, signal.SIG_DFL)
-            Rank(number, count, options, model, dialect, faults).run(ready)
+            try:
+                Rank(number, count, options, model, dialect, faults, barrier).run(ready)
+            except Exception:
+                traceback.print_exc()
+            os._exit(1)
         pids.append(pid)
     return pids
 

@@ -32,7 +32,7 @@ class Server:
         self.count = int(getattr(options, "tp_size", None) or getattr(options, "tensor_parallel_size", 1))
         self.pids: list[int] = []
         self.serving = False
-        self._pool_bytes = 0
+        hosts.available_bytes()  # before there are ranks, which then all know the same figure
 
     def run(self) -> int:
         began = time.monotonic()
@@ -45,8 +45,6 @@ class Server:
         os.close(write)
         self._wait(read)
         sizes = sizing.of(self.options, self.model, Host.read(), self.dialect)
-        if self.options.enable_hierarchical_cache:
-            self._pool_bytes = self._described_pool_bytes(sizes)
         spent = time.monotonic() - began
         self.journal.say(
             "timings", load=spent * 0.5, pools=0.35, all=spent, graphs=spent * 0.2 if sizes.graph_batch_sizes else 0.0
@@ -71,7 +69,8 @@ class Server:
     def arguments(self) -> dict[str, Any]:
         """The server arguments under the engine's names."""
         names = self.dialect.argument_names
-        return {names.get(name, name): value for name, value in vars(self.options).items() if name != "config"}
+        fields = {names.get(name, name): value for name, value in vars(self.options).items()}
+        return {name: value for name, value in fields.items() if name not in ("", "config")}
 
     def _pairs(self) -> str:
         form = "{!r}: {!r}" if self.dialect.info_is_resolved else "{}={!r}"
@@ -83,13 +82,6 @@ class Server:
         ready = 0
         while ready < self.count:
             ready += len(os.read(read, self.count))
-
-    def _described_pool_bytes(self, sizes: sizing.Sizes) -> int:
-        if self.options.hicache_size > 0:
-            tokens = int(self.options.hicache_size * 1e9 // sizes.cell_bytes)
-        else:
-            tokens = int(sizes.tokens * (self.options.hicache_ratio or 2.0))
-        return (tokens // sizes.page + 1) * sizes.page * sizes.cell_bytes // ranks.PIN_STEPS * ranks.PIN_STEPS
 
     def _serve(self, answers: Answers) -> int:
         signal.signal(signal.SIGTERM, self._sigterm)
@@ -139,7 +131,7 @@ class Server:
             done, status = os.waitpid(pid, os.WNOHANG)
             if not done:
                 continue
-            code = -os.WTERMSIG(status)
+            code = os.waitstatus_to_exitcode(status)
             if self.serving:  # 0.5.23 has a watchdog for this; 0.5.9 goes on, and its health check fails
                 self.journal.say("rank_crashed", rank=rank, pid=pid, code=code)
                 if self.dialect.lines["rank_crashed"]:
@@ -161,7 +153,7 @@ class Server:
                 os.waitpid(pid, 0)
             except (ProcessLookupError, ChildProcessError):
                 continue
-        hosts.take(-self._pool_bytes * self.count)
+        hosts.give_back()
 
     def _kill_tree(self) -> None:
         """`kill_process_tree(os.getpid())` of the engine: the children, then itself, all by SIGKILL."""
