@@ -44,13 +44,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]
     def _call(self, watch: dict[str, Any] | None, task_vars: dict[str, Any] | None) -> dict[str, Any]:
         """One call on the host. A connection that drops in the middle of a wait is made again; one that never stood is an unreachable host."""
         pauses = iter(RECONNECT_SECONDS)
+        dropped = False
         while True:
             try:
-                return dict(
-                    self._execute_module(
-                        module_name=MODULE, module_args=dict(self._task.args, _watch=watch), task_vars=task_vars
-                    )
-                )
+                if dropped:
+                    self._connection.reset()
+                arguments = dict(self._task.args, _watch=watch)
+                return dict(self._execute_module(module_name=MODULE, module_args=arguments, task_vars=task_vars))
             except AnsibleConnectionFailure as error:
                 pause = next(pauses, None)
                 if watch is None or pause is None:
@@ -59,7 +59,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
                     f"{self._task.args.get('unit')}: the connection dropped ({error}); trying again in {pause} s"
                 )
                 time.sleep(pause)
-                self._connection.reset()
+                dropped = True
 
 
 def mark(readiness: dict[str, Any]) -> tuple[Any, ...]:
