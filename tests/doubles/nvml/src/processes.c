@@ -4,13 +4,17 @@
  */
 #include "processes.h"
 
+#include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "call.h"
 #include "host.h"
 
 #define NOT_PARTITIONED 0xFFFFFFFFu
+#define MAX_HOLDERS 256
 
 static int is_alive(long pid)
 {
@@ -28,6 +32,25 @@ static int is_alive(long pid)
     return state && state[1] == ' ' && state[2] != 'Z' && state[2] != 'X';
 }
 
+struct holder {
+    long pid;
+    int sized; /* whether the driver knows how much it holds */
+    double used_bytes;
+    const char *kind;
+    int hidden; /* in another pid namespace: its memory is used, but the list does not name it */
+};
+
+struct holders {
+    struct holder entries[MAX_HOLDERS];
+    int count;
+};
+
+static void add(struct holders *holders, struct holder holder)
+{
+    if (holders->count < MAX_HOLDERS)
+        holders->entries[holders->count++] = holder;
+}
+
 static double number_of(const struct json *process, const char *key)
 {
     double number = 0;
@@ -35,41 +58,83 @@ static double number_of(const struct json *process, const char *key)
     return number;
 }
 
-static int counts(const struct json *process)
+static void add_described(int gpu, struct holders *holders)
 {
-    return !json_is_true(json_member(process, "live")) || is_alive((long)number_of(process, "pid"));
+    const struct json *processes = gpu_value(gpu, "processes"), *process;
+
+    for (int i = 0; (process = json_element(processes, i)); i++) {
+        const struct json *kind = json_member(process, "kind");
+        struct holder holder = {(long)number_of(process, "pid"), 1, 0, "compute", 0};
+        if (json_is_true(json_member(process, "live")) && !is_alive(holder.pid))
+            continue;
+        holder.sized = read_number(json_member(process, "used_bytes"), &holder.used_bytes) == NVML_SUCCESS;
+        holder.hidden = json_is_true(json_member(process, "hidden"));
+        if (kind && kind->kind == JSON_STRING)
+            holder.kind = kind->string;
+        add(holders, holder);
+    }
+}
+
+/* A program that plays an engine says what it holds in a file of its own: DIRECTORY/GPU/PID, with the bytes in it. Many
+ * can do so at once, and none needs to take anything back: the file of a process that is gone counts no more. */
+static void add_registered(int gpu, struct holders *holders)
+{
+    char folder[PATH_MAX];
+    const struct json *directory = host_value("process_directory");
+    struct dirent *entry;
+    DIR *listing;
+
+    if (!directory || directory->kind != JSON_STRING)
+        return;
+    snprintf(folder, sizeof(folder), "%s/%d", directory->string, gpu);
+    listing = opendir(folder);
+    while (listing && (entry = readdir(listing))) {
+        struct holder holder = {strtol(entry->d_name, NULL, 10), 1, 0, "compute", 0};
+        char path[PATH_MAX + NAME_MAX + 2];
+        FILE *file;
+        if (holder.pid <= 0 || !is_alive(holder.pid))
+            continue;
+        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        file = fopen(path, "r");
+        if (file && fscanf(file, "%lf", &holder.used_bytes) == 1)
+            add(holders, holder);
+        if (file)
+            fclose(file);
+    }
+    if (listing)
+        closedir(listing);
+}
+
+static void find_holders(int gpu, struct holders *holders)
+{
+    holders->count = 0;
+    add_described(gpu, holders);
+    add_registered(gpu, holders);
 }
 
 double gpu_used_bytes(int gpu)
 {
-    const struct json *processes = gpu_value(gpu, "processes"), *process;
+    struct holders holders;
     double used_bytes = 0;
 
     read_number(gpu_value(gpu, "memory.idle_used_bytes"), &used_bytes);
-    for (int i = 0; (process = json_element(processes, i)); i++)
-        if (counts(process))
-            used_bytes += number_of(process, "used_bytes");
+    find_holders(gpu, &holders);
+    for (int i = 0; i < holders.count; i++)
+        used_bytes += holders.entries[i].used_bytes;
     return used_bytes;
 }
 
-/* "hidden": in another pid namespace, so its memory is used but the list does not name it. */
-static int is_listed(const struct json *process, const char *kind)
+static nvmlProcessInfo_v2_t record_of(const struct holder *holder)
 {
-    const struct json *own = json_member(process, "kind");
-    const char *own_kind = own && own->kind == JSON_STRING ? own->string : "compute";
+    nvmlProcessInfo_v2_t record;
 
-    return strcmp(own_kind, kind) == 0 && !json_is_true(json_member(process, "hidden")) && counts(process);
-}
-
-static void describe(const struct json *process, nvmlProcessInfo_v2_t *info)
-{
-    double used_bytes;
-
-    info->pid = (unsigned int)number_of(process, "pid");
-    info->gpuInstanceId = info->computeInstanceId = NOT_PARTITIONED;
-    info->usedGpuMemory = (unsigned long long)NVML_VALUE_NOT_AVAILABLE;
-    if (read_number(json_member(process, "used_bytes"), &used_bytes) == NVML_SUCCESS)
-        info->usedGpuMemory = (unsigned long long)used_bytes;
+    memset(&record, 0, sizeof(record)); /* with its padding: callers may compare records whole */
+    record.pid = (unsigned int)holder->pid;
+    record.gpuInstanceId = record.computeInstanceId = NOT_PARTITIONED;
+    record.usedGpuMemory = (unsigned long long)NVML_VALUE_NOT_AVAILABLE;
+    if (holder->sized)
+        record.usedGpuMemory = (unsigned long long)holder->used_bytes;
+    return record;
 }
 
 /* First asked with room for none, then with room for as many as were named: NVML's way with lists. The first version's
@@ -77,10 +142,10 @@ static void describe(const struct json *process, nvmlProcessInfo_v2_t *info)
 static nvmlReturn_t list_processes(const char *function, const char *kind, nvmlDevice_t device, unsigned int *count,
                                    void *records, size_t record_size)
 {
-    const struct json *processes, *process;
+    const struct json *processes;
+    struct holders holders;
     unsigned int room, found = 0;
     double unused;
-    nvmlReturn_t status;
     struct call call;
 
     if (!count)
@@ -88,19 +153,17 @@ static nvmlReturn_t list_processes(const char *function, const char *kind, nvmlD
     if (!begin_device_call(&call, function, device))
         return call.status;
     processes = gpu_value(call.gpu, "processes");
-    if (!processes || processes->kind != JSON_ARRAY) {
-        status = read_number(processes, &unused); /* null or "!ERROR": this host lists none */
-        return end_call(status);
-    }
+    if (!processes || processes->kind != JSON_ARRAY)
+        return end_call(read_number(processes, &unused)); /* null or "!ERROR": this host lists none */
     room = records ? *count : 0;
-    for (int i = 0; (process = json_element(processes, i)); i++) {
-        nvmlProcessInfo_v2_t info;
-        if (!is_listed(process, kind))
+    find_holders(call.gpu, &holders);
+    for (int i = 0; i < holders.count; i++) {
+        const struct holder *holder = &holders.entries[i];
+        nvmlProcessInfo_v2_t record = record_of(holder);
+        if (holder->hidden || strcmp(holder->kind, kind) != 0)
             continue;
-        memset(&info, 0, sizeof(info));
-        describe(process, &info);
         if (found < room)
-            memcpy((char *)records + found * record_size, &info, record_size);
+            memcpy((char *)records + found * record_size, &record, record_size);
         found++;
     }
     *count = found;
