@@ -35,7 +35,7 @@ SUCCESSORS: dict[str, str] = {
     "piecewise-cuda-graph-compiler": "it went in 0.5.20 without a successor",
     "prefill-round-robin-balance": "it went in 0.5.20 without a successor",
     "stream-output": "incremental-streaming-output is its name since 0.5.20",
-    "torchao-config": "it went in 0.5.19 without a successor",
+    "torchao-config": "it went by 0.5.19 without a successor",
 }
 _SECRETS = ("api-key", "admin-api-key")
 

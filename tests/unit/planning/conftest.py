@@ -128,3 +128,9 @@ def request_for(host_data: dict[str, Any], case: dict[str, Any]) -> Callable[...
 def plan(request_for: Callable[..., PlanRequest]) -> Callable[..., MemoryPlan]:
     """A plan for the design host; see `request_for`."""
     return lambda **wishes: plan_memory(request_for(**wishes))
+
+
+@pytest.fixture(scope="session")
+def configs() -> dict[str, dict[str, Any]]:
+    """The parts of public config.json files that planning reads, by the checkpoint's name; `_source` says where from."""
+    return json.loads((CASES / "model_configs.json").read_text())

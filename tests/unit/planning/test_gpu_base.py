@@ -31,7 +31,10 @@ def host(*free, before=None, after=None):
     return HostSeen(gpus, 449 * GIB, 445 * GIB, "meminfo", free_before_load_bytes=before, free_after_load_bytes=after)
 
 
-def base_of(seen, calibration=Calibration(), ranks=8):
+NOTHING = Calibration()
+
+
+def base_of(seen, calibration=NOTHING, ranks=8):
     return gpu_base(seen.gpus, seen, calibration, ranks)
 
 

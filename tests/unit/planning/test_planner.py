@@ -171,7 +171,8 @@ def test_report(plan):
         "Host cache: hicache_ratio 4: 637,177 tokens, 44.78 GB on each rank, 358.21 GB in all",
         "Host after the start: 77.99 GiB available",
         "Start: about 753 s (weights 274, pinning 359, the rest 120)",
-        "Note: The context length is 262,144 and the pool holds 159,294 tokens: the engine rejects a request that is longer than the pool, not than the context.",
+        "Note: The context length is 262,144 and the pool holds 159,294 tokens: the engine rejects a request "
+        "that is longer than the pool, not than the context.",
     ]
 
 

@@ -41,30 +41,41 @@ def test_an_unknown_key_is_refused_with_those_that_are_known():
     )
 
 
+CORRECT = "Correct it in inference_serving or in the profile."
+UNQUOTE = "Write it without quotes."
+COUNT = "a whole number of at least 1"
+FRACTION = "a number above 0 and below 1"
+FORCE = (
+    "a list of refusals to override, out of context_length, gpu_balance, headroom, host_memory, memlock, "
+    "unplanned_argument"
+)
+
+
 @pytest.mark.parametrize(
-    ("key", "value", "message"),
+    ("key", "value", "seen", "expected", "advice"),
     [
-        ("tp", "8", "serving.tp is the text '8'; expected a whole number of at least 1. Write it without quotes."),
-        ("tp", 0, "serving.tp is 0; expected a whole number of at least 1. Correct it in inference_serving or in the profile."),
-        ("tp", True, "serving.tp is true; expected a whole number of at least 1. Correct it in inference_serving or in the profile."),
-        ("tp", 2.5, "serving.tp is 2.5; expected a whole number of at least 1. Correct it in inference_serving or in the profile."),
-        ("mem_fraction_static", 1.2, "serving.mem_fraction_static is 1.2; expected a number above 0 and below 1. Correct it in inference_serving or in the profile."),
-        ("mem_fraction_static", 0, "serving.mem_fraction_static is 0; expected a number above 0 and below 1. Correct it in inference_serving or in the profile."),
-        ("mem_fraction_static", "0.88", "serving.mem_fraction_static is the text '0.88'; expected a number above 0 and below 1. Write it without quotes."),
-        ("context_length", -1, "serving.context_length is -1; expected a whole number of at least 1. Correct it in inference_serving or in the profile."),
-        ("device", "gpu", "serving.device is the text 'gpu'; expected one of cuda, cpu. Correct it in inference_serving or in the profile."),
-        ("hicache", "yes", "serving.hicache is the text 'yes'; expected true or false. Correct it in inference_serving or in the profile."),
-        ("hicache_size", 48.5, "serving.hicache_size is 48.5; expected a whole number of GB (10^9 bytes) per rank, at least 1. Correct it in inference_serving or in the profile."),
-        ("hicache_ratio", 0, "serving.hicache_ratio is 0; expected a number above 0. Correct it in inference_serving or in the profile."),
-        ("headroom_gib", float("nan"), "serving.headroom_gib is nan; expected a number of GiB, 0 or more. Correct it in inference_serving or in the profile."),
-        ("page_size", [1], "serving.page_size is a list; expected a whole number of at least 1. Correct it in inference_serving or in the profile."),
-        ("kv_cache_dtype", "fp4_e2m1", "serving.kv_cache_dtype is the text 'fp4_e2m1'; expected one of auto, bfloat16, bf16, fp8_e4m3, fp8_e5m2. Correct it in inference_serving or in the profile."),
-        ("force", "headroom", "serving.force is the text 'headroom'; expected a list of refusals to override, out of context_length, gpu_balance, headroom, host_memory, memlock, unplanned_argument. Correct it in inference_serving or in the profile."),
-        ("force", ["gpu_count"], "serving.force is a list; expected a list of refusals to override, out of context_length, gpu_balance, headroom, host_memory, memlock, unplanned_argument. Correct it in inference_serving or in the profile."),
+        ("tp", "8", "the text '8'", COUNT, UNQUOTE),
+        ("tp", 0, "0", COUNT, CORRECT),
+        ("tp", True, "true", COUNT, CORRECT),
+        ("tp", 2.5, "2.5", COUNT, CORRECT),
+        ("mem_fraction_static", 1.2, "1.2", FRACTION, CORRECT),
+        ("mem_fraction_static", 0, "0", FRACTION, CORRECT),
+        ("mem_fraction_static", "0.88", "the text '0.88'", FRACTION, UNQUOTE),
+        ("context_length", -1, "-1", COUNT, CORRECT),
+        ("device", "gpu", "the text 'gpu'", "one of cuda, cpu", CORRECT),
+        ("hicache", "yes", "the text 'yes'", "true or false", CORRECT),
+        ("hicache_size", 48.5, "48.5", "a whole number of GB (10^9 bytes) per rank, at least 1", CORRECT),
+        ("hicache_ratio", 0, "0", "a number above 0", CORRECT),
+        ("headroom_gib", float("nan"), "nan", "a number of GiB, 0 or more", CORRECT),
+        ("page_size", [1], "a list", COUNT, CORRECT),
+        ("chunked_prefill_size", 0, "0", "a whole number of at least 1, or -1 to turn chunking off", CORRECT),
+        ("kv_cache_dtype", "fp4", "the text 'fp4'", "one of auto, bfloat16, bf16, fp8_e4m3, fp8_e5m2", CORRECT),
+        ("force", "headroom", "the text 'headroom'", FORCE, CORRECT),
+        ("force", ["gpu_count"], "a list", FORCE, CORRECT),
     ],
-)  # fmt: skip
-def test_a_wrong_value(key, value, message):
-    assert refusal({key: value}) == ("serving_value", message)
+)
+def test_a_wrong_value(key, value, seen, expected, advice):
+    assert refusal({key: value}) == ("serving_value", f"serving.{key} is {seen}; expected {expected}. {advice}")
 
 
 @pytest.mark.parametrize("key", sorted(WISHES))

@@ -1,0 +1,210 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The operator's flags: right ones pass, wrong ones are named with what to write instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import EngineError
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.arguments import (
+    SUCCESSORS,
+    checked_arguments,
+    engine_arguments,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
+
+OLD, NEW, BETWEEN = dialect_for("0.5.9"), dialect_for("0.5.23"), dialect_for("0.5.12")
+
+
+def fault(dialect, arguments):
+    with pytest.raises(EngineError) as refused:
+        checked_arguments(dialect, arguments)
+    assert [row["name"] for row in refused.value.details["refusals"]] == ["argument"]
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("dialect", [OLD, NEW], ids=["0.5.9", "0.5.23"])
+def test_right_flags_pass(dialect):
+    given = {
+        "tool-call-parser": "kimi_k2",
+        "trust-remote-code": True,
+        "watchdog-timeout": 600,
+        "host": "0.0.0.0",
+        "port": 30000,
+    }
+    assert checked_arguments(dialect, given) == given
+
+
+def test_a_null_takes_a_flag_away():
+    assert checked_arguments(OLD, {"trust-remote-code": None, "enable-metrics": True}) == {"enable-metrics": True}
+
+
+def test_a_dictionary_becomes_json():
+    assert checked_arguments(
+        NEW, {"model-loader-extra-config": '{"num_threads": 8}', "mm-process-config": {"b": 1, "a": 2}}
+    ) == {
+        "mm-process-config": '{"a": 2, "b": 1}',
+        "model-loader-extra-config": '{"num_threads": 8}',
+    }
+
+
+@pytest.mark.parametrize(
+    ("dialect", "arguments", "message"),
+    [
+        pytest.param(
+            NEW,
+            {"cuda-graph-bs": [1]},
+            "arguments has cuda-graph-bs; SGLang 0.5.23 has no such flag: cuda-graph-bs-decode is its name since 0.5.20.",
+            id="renamed",
+        ),
+        pytest.param(
+            NEW,
+            {"torchao-config": "x"},
+            "arguments has torchao-config; SGLang 0.5.23 has no such flag: it went by 0.5.19 without a successor.",
+            id="removed",
+        ),
+        pytest.param(
+            NEW,
+            {"disable-cuda-graph": True},
+            "arguments has disable-cuda-graph; SGLang 0.5.23 has no such flag: the server config takes "
+            "disable-decode-cuda-graph and disable-prefill-cuda-graph instead.",
+            id="not taken from a config file",
+        ),
+        pytest.param(
+            OLD,
+            {"dcp-size": 2},
+            "arguments has dcp-size; SGLang 0.5.9 has no such flag, SGLang 0.5.23 has: leave it out, or raise inference_sglang_version.",
+            id="too new",
+        ),
+        pytest.param(
+            NEW,
+            {"watchdog-timeuot": 1},
+            "arguments has watchdog-timeuot; SGLang 0.5.23 has no such flag: did you mean watchdog-timeout?",
+            id="misspelt",
+        ),
+        pytest.param(
+            NEW,
+            {"zzz": 1},
+            "arguments has zzz; SGLang 0.5.23 has no such flag: leave it out, or look it up in the engine's --help.",
+            id="unknown",
+        ),
+        pytest.param(
+            OLD,
+            {"watchdog-timeout": "600"},
+            'arguments has watchdog-timeout with the value "600"; SGLang 0.5.9 expects a number.',
+            id="wrong type",
+        ),
+        pytest.param(
+            OLD,
+            {"radix-eviction-policy": "mru"},
+            'arguments has radix-eviction-policy with the value "mru"; SGLang 0.5.9 expects one of lfu, lru.',
+            id="wrong choice",
+        ),
+        pytest.param(
+            OLD,
+            {"cuda-graph-bs": 4},
+            "arguments has cuda-graph-bs with the value 4; SGLang 0.5.9 expects a list, each a whole number.",
+            id="no list",
+        ),
+        pytest.param(
+            OLD,
+            {"--enable-metrics": True},
+            "arguments has '--enable-metrics'; expected the flag's name with hyphens inside and none in front: write 'enable-metrics'.",
+            id="dashes",
+        ),
+        pytest.param(
+            OLD,
+            {"enable_metrics": True},
+            "arguments has 'enable_metrics'; expected the flag's name with hyphens inside and none in front: write 'enable-metrics'.",
+            id="underscores",
+        ),
+        pytest.param(
+            OLD,
+            {"mem-fraction-static": 0.9},
+            "arguments has mem-fraction-static, which planning decides: set serving.mem_fraction_static (inference_serving) instead.",
+            id="planned",
+        ),
+        pytest.param(
+            OLD,
+            {"tensor-parallel-size": 4},
+            "arguments has tensor-parallel-size, which planning decides: set serving.tp (inference_serving) instead.",
+            id="planned, by another name",
+        ),
+        pytest.param(
+            NEW,
+            {"enable-hicache": True},
+            "arguments has enable-hicache, which planning decides: set serving.hicache (inference_serving) instead.",
+            id="planned, by its newer name",
+        ),
+        pytest.param(
+            NEW,
+            {"config": "x.yaml"},
+            "arguments has config; the server config is what this collection writes: give its entries in arguments.",
+            id="config",
+        ),
+        pytest.param(
+            NEW,
+            {"dp-size": 1, "data-parallel-size": 1},
+            "arguments has data-parallel-size and dp-size, which are one flag: keep one of them.",
+            id="twice",
+        ),
+    ],
+)
+def test_wrong_flags(dialect, arguments, message):
+    assert fault(dialect, arguments) == message
+
+
+def test_a_secret_is_refused_without_being_shown():
+    message = fault(NEW, {"api-key": "s3cr3t"})
+    assert (
+        message
+        == "arguments has api-key, which would be written into the plan and the logs: give the key in inference_api_key."
+    )
+
+
+def test_all_faults_at_once():
+    with pytest.raises(EngineError) as refused:
+        checked_arguments(OLD, {"zzz": 1, "watchdog-timeout": "x"})
+    assert len(refused.value.details["refusals"]) == 2
+
+
+def test_without_a_table_flags_are_passed_on():
+    assert checked_arguments(BETWEEN, {"some-new-flag": 1}) == {"some-new-flag": 1}
+    assert "which planning decides" in fault(BETWEEN, {"tp-size": 1})
+
+
+def test_no_successor_is_a_flag_that_the_newest_table_lacks():
+    """What a sentence sends people to must be there."""
+    for text in SUCCESSORS.values():
+        if " is its name since " in text:
+            assert text.split(" is its name")[0] in NEW.flags.flags
+
+
+def test_the_plans_settings_under_the_engines_names():
+    settings = {
+        "device": "cuda",
+        "tp": 8,
+        "mem_fraction_static": 0.88,
+        "cuda_graph_max_bs": 64,
+        "hicache": True,
+        "hicache_ratio": 4.0,
+    }
+    assert engine_arguments(OLD, settings, {"enable-metrics": True}) == {
+        "enable-metrics": True,
+        "device": "cuda",
+        "tp-size": 8,
+        "mem-fraction-static": 0.88,
+        "cuda-graph-max-bs": 64,
+        "enable-hierarchical-cache": True,
+        "hicache-ratio": 4.0,
+    }
+    assert engine_arguments(NEW, settings, {})["cuda-graph-max-bs-decode"] == 64
+
+
+def test_a_setting_that_the_version_does_not_take_is_refused():
+    with pytest.raises(
+        EngineError, match=r"^arguments has kv-cache-dtype with the value \"nvfp4\"; SGLang 0\.5\.9 expects one of"
+    ):
+        engine_arguments(OLD, {"kv_cache_dtype": "nvfp4"}, {})

@@ -1,0 +1,109 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which dialect a version speaks, and its sizing rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import EngineError
+from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for, flag_names
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.sizing import QUIRKS
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "table", "notes"),
+    [
+        ("0.5.9", "0.5.9", True, ()),
+        ("0.5.9.post1", "0.5.9", True, ()),
+        (
+            "0.5.12",
+            "0.5.9",
+            False,
+            ("The options of SGLang 0.5.12 are not recorded here: its flags are not validated.",),
+        ),
+        (
+            "0.5.22",
+            "0.5.9",
+            False,
+            ("The options of SGLang 0.5.22 are not recorded here: its flags are not validated.",),
+        ),
+        ("0.5.23", "0.5.23", True, ()),
+        ("0.6.1", "0.5.23", True, ("SGLang 0.6.1 is newer than any version known here: it is treated like 0.5.23.",)),
+    ],
+)
+def test_dialect(version, name, table, notes):
+    dialect = dialect_for(version)
+    assert (dialect.name, dialect.flags is not None, dialect.notes) == (name, table, notes)
+    assert dialect.rules.engine_version == version
+
+
+@pytest.mark.parametrize("version", ["0.5.8.post1", "0.4.9", "0.0.1"])
+def test_older_than_the_oldest_is_refused(version):
+    with pytest.raises(EngineError) as refused:
+        dialect_for(version)
+    assert str(refused.value) == (
+        f"SGLang {version} is older than 0.5.9, the oldest version that is known here: "
+        "set inference_sglang_version to 0.5.9 or newer, for example 0.5.23."
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("multimodal_reserve_bytes", {"0.5.9": 0, "0.5.17": 0, "0.5.18": 100 * MIB, "0.5.23": 100 * MIB}),
+        ("request_rows_extra", {"0.5.9": 0, "0.5.11": 0, "0.5.12": 1, "0.5.23": 1}),
+        ("running_requests_halved", {"0.5.9": False, "0.5.10": True}),
+        (
+            "running_requests_cap",
+            {
+                "0.5.9": "none",
+                "0.5.10": "estimate",
+                "0.5.13": "estimate",
+                "0.5.14": "half_tokens",
+                "0.5.23": "half_tokens",
+            },
+        ),
+        ("graph_batch_follows_running_requests", {"0.5.21": False, "0.5.22": True}),
+        ("host_must_exceed_device", {"0.5.9": True, "0.5.14": True, "0.5.15": False}),
+        ("host_check_reserve_bytes", {"0.5.9": 10 * GIB, "0.5.23": 10 * GIB}),
+        ("host_check_divides", {"0.5.18": False, "0.5.19": True}),
+        ("host_check_knows_cgroup", {"0.5.20": False, "0.5.21": True}),
+        ("hicache_layout_default", {"0.5.13": "layer_first", "0.5.14": "page_first"}),
+        ("staging_pages", {"0.5.13": 0, "0.5.14": 64}),
+        ("hicache_ratio_default", {"0.5.9": 2.0, "0.5.23": 2.0}),
+    ],
+)
+def test_sizing_quirks_begin_where_they_were_first_seen(field, values):
+    assert {version: getattr(dialect_for(version).rules, field) for version in values} == values
+
+
+def test_every_rule_is_a_quirk_with_an_oldest_value():
+    assert set(QUIRKS) | {"engine_version"} == set(SizingRules.__dataclass_fields__)
+    for rows in QUIRKS.values():
+        assert rows[0][0] == "0.5.9"
+        since = [EngineVersion.parse(version) for version, _value in rows]
+        assert since == sorted(since)
+
+
+@pytest.mark.parametrize(
+    ("version", "flag"),
+    [
+        ("0.5.9", "cuda-graph-max-bs"),
+        ("0.5.13", "cuda-graph-max-bs"),
+        ("0.5.14", "cuda-graph-max-bs-decode"),
+        ("0.5.23", "cuda-graph-max-bs-decode"),
+    ],
+)
+def test_a_flag_that_was_renamed(version, flag):
+    assert flag_names(EngineVersion.parse(version))["cuda_graph_max_bs"] == flag
+
+
+@pytest.mark.parametrize("version", ["0.5.9", "0.5.23"])
+def test_every_planned_flag_is_in_the_table(version):
+    dialect = dialect_for(version)
+    assert [flag for flag in flag_names(dialect.version).values() if flag not in dialect.flags.flags] == []
