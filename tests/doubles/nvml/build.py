@@ -37,7 +37,6 @@ CFLAGS = (
     "-fvisibility=default",
     "-Wall",
     "-Wextra",
-    "-Werror",
 )
 # _POSIX_C_SOURCE rather than _GNU_SOURCE: the latter binds strtoul to a C23 variant that glibc has only since 2.38.
 
