@@ -25,17 +25,12 @@ options:
   nvml_timeout_seconds:
     description:
       - How long NVML may take for one answer, for example for one GPU.
-      - Reading NVML as a whole takes at most four times as long, however many GPUs hang.
+      - Reading NVML as a whole takes at most six times as long, however many GPUs hang.
     type: float
     default: 20
-  toolbox:
-    description: Virtual environment with the Python libraries, made by the role P(blackwell.inference.toolbox#role).
-    type: path
-    default: /opt/blackwell-inference/toolbox
-requirements:
-  - nvidia-ml-py 13.615.71 and psutil 7.2.2, brought by the role P(blackwell.inference.toolbox#role)
 extends_documentation_fragment:
   - blackwell.inference.attributes
+  - blackwell.inference.toolbox
 attributes:
   check_mode:
     support: full

@@ -36,6 +36,6 @@ def execute(
         action._make_tmp_path()
     remote = [action._transfer_file(str(wheel), shell.join_path(shell.tmpdir, wheel.name)) for wheel in local]
     action._fixup_perms2([shell.tmpdir, *remote])
-    brought = {**module_args, "_wheels": remote}
+    brought = {**module_args, "wheels": remote}
     again: dict[str, Any] = action._execute_module(module_name=module_name, module_args=brought, task_vars=task_vars)
     return again

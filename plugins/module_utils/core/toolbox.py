@@ -24,9 +24,10 @@ from ansible.module_utils.common.respawn import has_respawned, respawn_module
 
 DEFAULT_PATH = "/opt/blackwell-inference/toolbox"
 
+# Documented by the fragment blackwell.inference.toolbox.
 ARGUMENTS: dict[str, Any] = {
     "toolbox": {"type": "path", "default": DEFAULT_PATH},
-    "_wheels": {"type": "list", "elements": "path"},  # set by the action plugin only
+    "wheels": {"type": "list", "elements": "path"},
 }
 
 # What is imported, and the distribution that has it.
@@ -44,8 +45,8 @@ class Module(Protocol):
 
 def require(module: Module, *imports: str) -> None:
     """Returns when all of `imports` can be imported; otherwise the module is run again elsewhere, or fails."""
-    if module.params["_wheels"]:
-        _unpack(module.params["_wheels"], module.tmpdir)
+    if module.params["wheels"]:
+        _unpack(module.params["wheels"], module.tmpdir)
     missing = [name for name in imports if importlib.util.find_spec(name) is None]
     if not missing:
         return
@@ -84,8 +85,9 @@ def _holds(toolbox: str, imports: Sequence[str]) -> bool:
 
 def _sentence(missing: Sequence[str], toolbox: str) -> str:
     names = " and ".join(DISTRIBUTIONS[name] for name in missing)
-    state = "which lacks them" if os.path.isdir(toolbox) else "which does not exist"
+    noun = "library" if len(missing) == 1 else "libraries"
+    state = "which does not have all of them" if os.path.isdir(toolbox) else "which does not exist"
     return (
-        f"The Python libraries {names} are missing: looked for in {sys.executable} and in the toolbox {toolbox}, {state}. "
+        f"The Python {noun} {names} cannot be imported: looked for in {sys.executable} and in the toolbox {toolbox}, {state}. "
         "The role blackwell.inference.toolbox installs them there."
     )

@@ -19,6 +19,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe import
 
 # A process that can be killed is gone by then; one that sleeps in the driver is left to the kernel.
 _GRACE_SECONDS = 0.5
+_PIPE_BYTES = 65536
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,9 @@ class Conversation:
         )
 
     def hear(self, total_seconds: float | None = None) -> Heard:
-        """Listens to the end, until an answer takes longer than the timeout, or until `total_seconds` after the start."""
+        """Listens to the end, until an answer takes longer than the timeout, or until `total_seconds` after the start (default: twice the timeout)."""
         heard = Heard()
-        end = self.started + (self.timeout_seconds if total_seconds is None else total_seconds)
+        end = self.started + (2 * self.timeout_seconds if total_seconds is None else total_seconds)
         for message in self._messages(end):
             heard.take(message)
         heard.silent_seconds = self.silent_seconds
@@ -104,13 +105,14 @@ class Conversation:
             return
         rest = b""
         answered = self.started
+        late_reads = 2  # whoever is heard late may have said all in time: what lies in the pipe, and its end
         while True:
-            now = time.monotonic()
-            left = min(answered + self.timeout_seconds, end) - now
-            if left <= 0 or not select.select([output], [], [], left)[0]:
+            left = min(answered + self.timeout_seconds, end) - time.monotonic()
+            late_reads -= left <= 0
+            if late_reads < 0 or not select.select([output], [], [], max(left, 0))[0]:
                 self.silent_seconds = time.monotonic() - answered
                 return
-            read = os.read(output.fileno(), 65536)
+            read = os.read(output.fileno(), _PIPE_BYTES)
             if not read:
                 return
             *lines, rest = (rest + read).split(b"\n")

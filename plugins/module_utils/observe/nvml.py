@@ -111,7 +111,7 @@ class NvmlReader(Protocol):
 
 @dataclass(frozen=True)
 class ChildNvmlReader:
-    """Reads NVML in child processes. `timeout_seconds`: how long one answer may take; the whole takes at most four times as long."""
+    """Reads NVML in child processes. `timeout_seconds`: how long one answer may take; the whole takes at most six times as long."""
 
     files: HostFiles
     library: str | None
@@ -119,7 +119,7 @@ class ChildNvmlReader:
 
     def read(self) -> NvmlReading:
         kernel = read_kernel_module(self.files)
-        heard = self._start(Request(self.library)).hear(2 * self.timeout_seconds)
+        heard = self._start(Request(self.library)).hear()
         if heard.driver is None:
             error = host_sentence(heard, kernel.kernel_module_version, self.library)
             return NvmlReading(replace(kernel, nvml_version=heard.nvml_version, error=error))

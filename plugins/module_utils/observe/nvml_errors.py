@@ -31,8 +31,10 @@ _GPU: dict[int, str] = {
 def refusal_sentence(code: int, nvml_version: str | None, kernel_version: str | None, library: str | None) -> str:
     """Why NVML did not start."""
     if code == LIB_RM_VERSION_MISMATCH:
+        # NVML puts the major version of CUDA before that of the driver it came with.
+        library_version = nvml_version.partition(".")[2] if nvml_version else "unknown"
         return (
-            f"The NVIDIA library is of version {nvml_version or 'unknown'} and the loaded kernel module of version {kernel_version or 'unknown'}: "
+            f"The NVIDIA library is of version {library_version} and the loaded kernel module of version {kernel_version or 'unknown'}: "
             "they must be the same. After a driver upgrade reload the module or reboot; in a container install the host's driver version."
         )
     if code == 12 and library:

@@ -51,11 +51,12 @@ class HostTopology:
 def observe(files: HostFiles, nvml: NvmlReader, detected_virtualisation: str | None) -> HostTopology:
     reading = nvml.read()
     on_bus = read_pci_gpus(files)
+    gpus = _addressed(reading.gpus, on_bus)
     if reading.driver.error is None:
-        _note_unlisted(files, on_bus, reading.gpus)
+        _note_unlisted(files, on_bus, gpus)
     return HostTopology(
         schema=SCHEMA,
-        gpus=tuple(_placed(gpu, {device.address: device for device in on_bus}) for gpu in reading.gpus),
+        gpus=tuple(_placed(gpu, {device.address: device for device in on_bus}) for gpu in gpus),
         interconnect=reading.interconnect,
         driver=reading.driver,
         pci_gpus=on_bus,
@@ -69,14 +70,26 @@ def observe(files: HostFiles, nvml: NvmlReader, detected_virtualisation: str | N
     )
 
 
+def _free_addresses(gpus: tuple[Gpu, ...], on_bus: tuple[PciGpu, ...]) -> list[str]:
+    known = {gpu.pci_address for gpu in gpus}
+    return sorted(device.address for device in on_bus if device.driver == "nvidia" and device.address not in known)
+
+
+def _addressed(gpus: tuple[Gpu, ...], on_bus: tuple[PciGpu, ...]) -> tuple[Gpu, ...]:
+    """A lost or hung GPU tells no address. NVML counts GPUs in the order of the bus, so what the others leave over is theirs."""
+    nameless = [gpu for gpu in gpus if gpu.pci_address is None]
+    free = _free_addresses(gpus, on_bus)
+    if len(nameless) != len(free):
+        return gpus
+    found = {gpu.index: address for gpu, address in zip(nameless, free)}
+    return tuple(replace(gpu, pci_address=found.get(gpu.index, gpu.pci_address)) for gpu in gpus)
+
+
 def _note_unlisted(files: HostFiles, on_bus: tuple[PciGpu, ...], gpus: tuple[Gpu, ...]) -> None:
     """A GPU whose start failed is still on the bus, and NVML counts without it."""
-    listed = {gpu.pci_address for gpu in gpus}
-    if None in listed:
-        return
-    for device in on_bus:
-        if device.driver == "nvidia" and device.address not in listed:
-            files.note(f"GPU {device.address}", "is on the PCI bus and bound to nvidia, but NVML does not list it")
+    if all(gpu.pci_address for gpu in gpus):
+        for address in _free_addresses(gpus, on_bus):
+            files.note(f"GPU {address}", "is on the PCI bus and bound to nvidia, but NVML does not list it")
 
 
 def _placed(gpu: Gpu, on_bus: dict[str, PciGpu]) -> Gpu:

@@ -72,6 +72,14 @@ def test_answers_in_time_that_take_too_long_together(talk):
     assert 0 < len(heard.gpus) < 99
 
 
+def test_what_was_said_in_time_counts_though_it_is_heard_late(talk):
+    """While one process of several is listened to, the others fill their pipes."""
+    talking = talk("say(gpu={'index': 0}); say(done=True)", timeout_seconds=0.5)
+    time.sleep(0.8)
+    heard = talking.hear()
+    assert (heard.done, list(heard.gpus), heard.silent_seconds) == (True, [0], None)
+
+
 @pytest.mark.parametrize(
     ("program", "ended"),
     [

@@ -187,7 +187,7 @@ UNKNOWN = "NVML could not start (unknown error): look for NVRM or Xid in the ker
             "",
             "The NVIDIA library libnvidia-ml.so.1 was not found: install the NVIDIA driver, or name the library with nvml_library.",
         ),
-        (Heard(refused=18, nvml_version="13.595.58.03"), None, OPEN.replace("595.58", "580.95"), MISMATCH.format(library="13.595.58.03", module="580.95.03")),
+        (Heard(refused=18, nvml_version="13.595.58.03"), None, OPEN.replace("595.58", "580.95"), MISMATCH.format(library="595.58.03", module="580.95.03")),
         (Heard(refused=18), None, "", MISMATCH.format(library="unknown", module="unknown")),
         (Heard(refused=999), None, "", UNKNOWN),
         (Heard(refused=7), None, "", "NVML could not start: it answered with error 7."),

@@ -59,9 +59,16 @@ def test_a_gpu_that_nvml_does_not_list_is_noted(make_host):
     ]
 
 
+def test_a_gpu_that_tells_no_address_has_the_one_that_is_left_over(make_host):
+    (gpu,) = observe(make_host(BUS), Fake(Gpu(0, state="lost")), None).gpus
+    assert (gpu.pci_address, gpu.cpu_affinity) == (ADDRESS, "0-63")
+
+
 @pytest.mark.parametrize(
-    "reader", [Fake(error="no driver"), Fake(Gpu(0, state="timeout"))], ids=["no driver", "a GPU that did not tell its address"]
-)  # fmt: skip
+    "reader",
+    [Fake(error="no driver"), Fake(Gpu(0, state="timeout"), Gpu(1, state="timeout"))],
+    ids=["no driver", "more GPUs without an address than there are addresses"],
+)
 def test_nobody_is_missed_where_nvml_could_not_say(make_host, reader):
     assert observe(make_host(BUS), reader, None).unread == ()
 
