@@ -78,6 +78,7 @@ class Evidence:
     )  # realtime of the first entry of the invocation and of the line that ends the start, in microseconds
     fired_up: int | None
     available_bytes: int | None
+    meminfo_is_shared: bool  # a container without a meminfo of its own
     memory: Counters
     oom_kills: int | None
 
@@ -120,6 +121,7 @@ def gather(run: Run, question: Question, chat: bool = True) -> Evidence:
         started=entries[0].realtime if entries else None,
         fired_up=_fired_up(entries) if reached.fired_up else None,
         available_bytes=meminfo(_text(Path("/proc/meminfo"))).get("MemAvailable"),
+        meminfo_is_shared=_meminfo_is_shared(),
         memory=count(pids),
         oom_kills=_oom_kills(unit.control_group),
         invocation_after=unit_state(run, question.unit).invocation_id,
@@ -139,6 +141,12 @@ def _fired_up(entries: tuple[Entry, ...]) -> int:
 def _memlock(pid: int, group: int) -> str | None:
     match = _MEMLOCK.search(_text(Path(f"/proc/{pid}/limits")))
     return match.group(group) if match else None
+
+
+def _meminfo_is_shared() -> bool:
+    """In a container, unless something is mounted over the file, as lxcfs does in LXC."""
+    mounted = any(line.split()[4] == "/proc/meminfo" for line in _text(Path("/proc/self/mountinfo")).splitlines())
+    return Path("/run/systemd/container").exists() and not mounted
 
 
 def _oom_kills(control_group: str | None) -> int | None:

@@ -11,13 +11,16 @@ from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.tolerances import (
+    CONTEXT,
     EXACT,
-    Kind,
+    GRAPHS,
+    PREFILL_GRAPH,
+    WEIGHTS,
     Tolerance,
-    kind_of,
+    of_lines,
 )
 
-_GRAPH_LINES = ("CUDA graphs", "prefill graph")
+_GRAPH_LINES = (GRAPHS, PREFILL_GRAPH)
 
 
 @dataclass(frozen=True)
@@ -73,23 +76,17 @@ class Planned:
     def graph_bytes(self) -> int:
         return sum(int(line["size_bytes"]) for line in self.gpu.get("lines", ()) if line["name"] in _GRAPH_LINES)
 
-    @property
-    def forced(self) -> tuple[str, ...]:
-        return tuple(str(name if isinstance(name, str) else name.get("name")) for name in self.plan.get("forced", ()))
-
     def argument(self, flag: str) -> Any:
         """An engine flag that was asked for; None when it was left to the engine."""
         return self.plan["arguments"].get(flag)
 
-    def kind(self, *lines: str) -> Kind:
-        """How the least certain of these lines of the GPU's ledger came to be."""
-        kinds = [kind_of(str(line["source"])) for line in self.gpu.get("lines", ()) if line["name"] in lines]
-        return max(kinds, key=lambda kind: (kind.budget.size, kind.graph.size), default=kind_of("estimate"))
+    def graph_tolerance(self) -> Tolerance:
+        return of_lines(self.gpu.get("lines", ()), _GRAPH_LINES)
 
     def token_tolerance(self) -> Tolerance:
         """A pool that was capped is what it was asked to be; one that fills the GPU is as exact as the free memory was known."""
         cap = self.argument("max-total-tokens")
         if cap is not None and self.tokens == int(cap) // self.page_size * self.page_size:
             return EXACT
-        budget = self.kind("weights", "CUDA context and NCCL").budget
+        budget = of_lines(self.gpu.get("lines", ()), (WEIGHTS, CONTEXT))
         return Tolerance(budget.size // self.cell_bytes, budget.reason)

@@ -30,7 +30,6 @@ PLAN: dict[str, Any] = {
         "tokens": 159294,
         "cell_bytes": CELL,
         "headroom_bytes": gib_to_bytes("5.53"),
-        "headroom_wish_bytes": 2 * GIB,
         "mem_fraction_static": 0.88,
         "lines": [
             {"name": "CUDA context and NCCL", "size_bytes": GIB, "source": "measured: 2026-02-24"},
@@ -61,8 +60,7 @@ PLAN: dict[str, Any] = {
         "mem-fraction-static": 0.88,
         "hicache-ratio": 4.0,
         "hicache-write-policy": "write_through",
-        "model-path": "/srv/models/kimi-k2.5",
-        "tp": 8,
+        "tp-size": 8,
     },
     "forced": [],
 }
@@ -90,7 +88,6 @@ INFO = {
     "hicache_size": 0,
     "hicache_write_policy": "write_through",
     "mem_fraction_static": 0.88,
-    "model_path": "/srv/models/kimi-k2.5",
     "context_length": None,
 }
 UNIT = UnitState(
@@ -133,6 +130,7 @@ EVIDENCE = Evidence(
     started=1_771_927_200_000_000,
     fired_up=1_771_927_860_000_000,
     available_bytes=78 * GIB,
+    meminfo_is_shared=False,
     memory=Counters(memory={"anonymous": 40 * GIB, "file": 0, "shared": 8 * HOST_TOKENS * CELL}),
     oom_kills=0,
 )

@@ -78,3 +78,19 @@ def test_what_cannot_be_seen_is_skipped() -> None:
     assert skipped(check_host_memory(replace(EVIDENCE, oom_kills=None))) == {
         "processes killed for want of memory": "skipped: this host's control groups do not count them"
     }
+
+
+def test_a_unit_that_takes_more_than_was_planned() -> None:
+    grown = Counters(memory={"anonymous": 77 * GIB, "file": 90 * GIB, "shared": 333 * GIB})
+    assert failed(check_host_memory(replace(EVIDENCE, memory=grown))) == {
+        "memory of the unit": "/proc/PID/status shows memory of the unit 410.00 GiB; at most 404.17 GiB was expected. "
+        "It takes more than was planned and may be killed for it; compare the journal's host pools with the plan's lines."
+    }
+
+
+def test_a_container_that_shows_the_whole_machines_memory_proves_nothing() -> None:
+    evidence = replace(EVIDENCE, available_bytes=70 * GIB, meminfo_is_shared=True)
+    assert failed(check_host_memory(evidence)) == {}
+    assert skipped(check_host_memory(evidence)) == {
+        "MemAvailable": "skipped: this container is shown the memory of the whole machine, which others move too: 70.00 GiB"
+    }

@@ -40,8 +40,8 @@ def test_the_design_hosts_server_is_what_was_planned() -> None:
         (
             "max_total_num_tokens",
             116171,
-            "server info shows max_total_num_tokens 116171 tokens; 159294 tokens was expected, give or take 954 tokens "
-            "(measured at an earlier start, printed with two decimals; the driver's own use varies). Compare the journal's free memory with the plan's: "
+            "server info shows max_total_num_tokens 116171 tokens; 159294 tokens was expected, give or take 1432 tokens "
+            "(the driver's own use varies from start to start). Compare the journal's free memory with the plan's: "
             "other processes may hold GPU memory, or the plan needs this start's calibration.",
         ),
         ("tp_size", 4, f"server info shows tp_size 4; 8 was expected. {ADVICE}"),
@@ -57,11 +57,6 @@ def test_the_design_hosts_server_is_what_was_planned() -> None:
             f"server info shows hicache_write_policy write_back; write_through was expected. {ADVICE}",
         ),
         ("mem_fraction_static", 0.85, f"server info shows mem_fraction_static 0.85; 0.88 was expected. {ADVICE}"),
-        (
-            "model_path",
-            "/srv/models/other",
-            f"server info shows model_path /srv/models/other; /srv/models/kimi-k2.5 was expected. {ADVICE}",
-        ),
         (
             "max_total_num_tokens",
             None,
