@@ -93,11 +93,11 @@ def _fault_in_table(dialect: Dialect, name: str, value: Any) -> str | None:
 
 
 def _unknown(dialect: Dialect, table: FlagTable, name: str) -> str:
-    start = f"arguments has {name}; SGLang {dialect.version.text} has no such flag"
+    start = f"arguments has {name}; SGLang {dialect.version.text} has no flag --{name}"
     if name in SUCCESSORS:
         return f"{start}: {SUCCESSORS[name]}."
     if name in NEWEST.flags and table.version != NEWEST.version:
-        return f"{start}, SGLang {NEWEST.version} has: leave it out, or raise inference_sglang_version."
+        return f"{start}, SGLang {NEWEST.version} has it: leave it out, or raise inference_sglang_version."
     near = difflib.get_close_matches(name, sorted(table.flags), n=1)
     return (
         f"{start}: did you mean {near[0]}?" if near else f"{start}: leave it out, or look it up in the engine's --help."

@@ -10,7 +10,7 @@ that the plan before the start stood on, as long as the hardware is the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
@@ -54,6 +54,7 @@ class HostSeen:
     memlock_bytes: int | None = None
     free_before_load_bytes: int | None = None
     free_after_load_bytes: int | None = None
+    driver_error: str | None = field(default=None, compare=False)  # why no card shows; no part of the observation
 
     def as_dict(self) -> dict[str, Any]:
         """The `observation` of a plan."""
@@ -110,6 +111,7 @@ def host_from_topology(topology: Any) -> HostSeen:
         cgroup_limit_bytes=limit,
         cgroup_headroom_bytes=None if limit is None else max(0, limit - (current or 0)),
         memlock_bytes=_binding_memlock(fields),
+        driver_error=(fields.data.get("driver") or {}).get("error"),
     )
 
 
@@ -189,4 +191,4 @@ def stand_on(fresh: HostSeen, earlier: HostSeen | None, instance_running: bool) 
         return fresh.as_if_idle(), (
             "The hardware differs from that of the earlier plan, which is not used: free memory is estimated from the totals.",
         )
-    return replace(earlier, memlock_bytes=fresh.memlock_bytes), ()
+    return replace(earlier, memlock_bytes=fresh.memlock_bytes, driver_error=fresh.driver_error), ()

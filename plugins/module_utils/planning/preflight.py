@@ -82,10 +82,11 @@ def _gpu_count(request: PlanRequest) -> Refusal | None:
     if request.serving.device != "cuda" or len(request.gpus) == tp:
         return None
     asks = f"serving.tp is {tp} and asks for {tp} usable GPU{'s' if tp > 1 else ''}"
+    error = (request.host.driver_error or "").rstrip(". ")
     if not cards:
         return Refusal(
             "gpu_count",
-            f"{asks}; this host shows none. Install the driver and look at topology_facts, or set serving.device to cpu.",
+            f"{asks}; this host shows none{f' ({error})' if error else ''}. Install the driver and look at topology_facts, or set serving.device to cpu.",
         )
     broken = "".join(
         f"; GPU {gpu.index} ({gpu.uuid or 'uuid unknown'}) is in state {gpu.state}" for gpu in cards if not gpu.usable

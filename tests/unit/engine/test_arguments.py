@@ -56,38 +56,38 @@ def test_a_dictionary_becomes_json():
         pytest.param(
             NEW,
             {"cuda-graph-bs": [1]},
-            "arguments has cuda-graph-bs; SGLang 0.5.23 has no such flag: cuda-graph-bs-decode is its name since 0.5.20.",
+            "arguments has cuda-graph-bs; SGLang 0.5.23 has no flag --cuda-graph-bs: cuda-graph-bs-decode is its name since 0.5.20.",
             id="renamed",
         ),
         pytest.param(
             NEW,
             {"torchao-config": "x"},
-            "arguments has torchao-config; SGLang 0.5.23 has no such flag: it went by 0.5.19 without a successor.",
+            "arguments has torchao-config; SGLang 0.5.23 has no flag --torchao-config: it went by 0.5.19 without a successor.",
             id="removed",
         ),
         pytest.param(
             NEW,
             {"disable-cuda-graph": True},
-            "arguments has disable-cuda-graph; SGLang 0.5.23 has no such flag: the server config takes "
+            "arguments has disable-cuda-graph; SGLang 0.5.23 has no flag --disable-cuda-graph: the server config takes "
             "disable-decode-cuda-graph and disable-prefill-cuda-graph instead.",
             id="not taken from a config file",
         ),
         pytest.param(
             OLD,
             {"dcp-size": 2},
-            "arguments has dcp-size; SGLang 0.5.9 has no such flag, SGLang 0.5.23 has: leave it out, or raise inference_sglang_version.",
+            "arguments has dcp-size; SGLang 0.5.9 has no flag --dcp-size, SGLang 0.5.23 has it: leave it out, or raise inference_sglang_version.",
             id="too new",
         ),
         pytest.param(
             NEW,
             {"watchdog-timeuot": 1},
-            "arguments has watchdog-timeuot; SGLang 0.5.23 has no such flag: did you mean watchdog-timeout?",
+            "arguments has watchdog-timeuot; SGLang 0.5.23 has no flag --watchdog-timeuot: did you mean watchdog-timeout?",
             id="misspelt",
         ),
         pytest.param(
             NEW,
             {"zzz": 1},
-            "arguments has zzz; SGLang 0.5.23 has no such flag: leave it out, or look it up in the engine's --help.",
+            "arguments has zzz; SGLang 0.5.23 has no flag --zzz: leave it out, or look it up in the engine's --help.",
             id="unknown",
         ),
         pytest.param(

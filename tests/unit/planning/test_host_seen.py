@@ -57,6 +57,12 @@ def test_from_the_topology():
     assert (host.cgroup_limit_bytes, host.cgroup_headroom_bytes) == (256 * GIB, 250 * GIB)
 
 
+def test_why_no_card_shows_is_known_but_no_part_of_the_observation():
+    host = changed(gpus=[], driver={"error": "no library"})
+    assert host.driver_error == "no library"
+    assert "driver_error" not in host.as_dict()
+
+
 def test_no_cgroup_no_limit():
     host = changed(cgroup={"version": 2, "limit_bytes": None, "current_bytes": None})
     assert (host.cgroup_limit_bytes, host.cgroup_headroom_bytes) == (None, None)

@@ -64,6 +64,14 @@ def test_no_gpu(plan):
     )
 
 
+def test_no_gpu_and_the_drivers_own_words(request_for):
+    request = request_for(hardware={"gpus": 0})
+    (found,) = preflight(
+        replace(request, host=replace(request.host, driver_error="libnvidia-ml.so.1 cannot be loaded."))
+    )
+    assert "this host shows none (libnvidia-ml.so.1 cannot be loaded). Install the driver" in found.message
+
+
 def test_fewer_gpus_than_ranks(plan):
     assert refusal(plan, hardware={"gpus": 4}) == (
         "gpu_count",

@@ -1,0 +1,149 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""memory_plan as Ansible runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.blackwell.inference.tests.integration.module_process import TREE, run_module
+
+ROOT = Path(__file__).parents[2]
+GIB = 1 << 30
+CARD = {"state": "ok", "memory_total_bytes": 102641958912, "memory_free_bytes": int(95.01 * GIB)}
+TOPOLOGY = {
+    "schema": 1,
+    "gpus": [{"index": index, "uuid": f"GPU-{index}", **CARD} for index in range(8)],
+    "memory": {"total_bytes": 449 * GIB, "available_bytes": 445 * GIB},
+    "cgroup": {"version": 2, "limit_bytes": None, "current_bytes": None, "limiting_path": None},
+    "memlock": {"soft_bytes": 8 << 20, "hard_bytes": 8 << 20},
+    "virtualisation": {"kind": "kvm", "proxmox": True},
+}
+
+
+def profile(name: str) -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "playbooks" / "profiles" / f"{name}.yml").read_text())["inference_profile_data"]
+
+
+def options(name: str = "kimi-k2.5", serving: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    data = profile(name)
+    return {
+        "topology": TOPOLOGY,
+        "model": data["model"],
+        "engine_version": data["sglang_version"],
+        "serving": {**data["serving"], **(serving or {})},
+        "arguments": data["arguments"],
+        "calibration": data.get("measured", {}),
+        **more,
+    }
+
+
+def run(arguments: dict[str, Any], check: bool = False) -> dict[str, Any]:
+    return run_module(
+        "memory_plan", {key: value for key, value in arguments.items() if value is not None}, {}, check=check
+    )
+
+
+@pytest.mark.parametrize("check", [False, True], ids=["run", "check mode"])
+def test_the_design_host(check: bool) -> None:
+    result = run(options(), check=check)
+    assert result["changed"] is False
+    plan = result["plan"]
+    assert (plan["schema"], plan["engine"], plan["device"], plan["ranks"]) == (
+        1,
+        {"version": "0.5.9", "dialect": "0.5.9"},
+        "cuda",
+        8,
+    )
+    assert plan["pool"] == {"tokens": 159294, "cell_bytes": 70272, "kv_bytes": 159294 * 70272}
+    assert plan["arguments"]["hicache-size"] == 48
+    assert plan["host_cache"]["bytes_total"] == 683061 * 70272 * 8
+    assert result["plan_text"] == "\n".join([*result["report"], ""])
+    assert result["report"][0] == "kimi-k2.5 on SGLang 0.5.9 (dialect 0.5.9), cuda, 8 ranks"
+
+
+def test_a_null_takes_a_wish_of_the_profile_away() -> None:
+    plan = run(options(serving={"hicache_size": None, "hicache_ratio": 4.0}))["plan"]
+    assert plan["arguments"]["hicache-ratio"] == 4.0
+    assert "hicache-size" not in plan["arguments"]
+    assert plan["host"]["available_after_start_bytes"] / GIB == pytest.approx(78, abs=2)
+
+
+def test_a_second_run_while_the_server_stands_plans_the_same_bytes() -> None:
+    first = run(options())
+    full = [{**gpu, "memory_free_bytes": 5 * GIB} for gpu in TOPOLOGY["gpus"]]
+    standing = {**TOPOLOGY, "gpus": full, "memory": {"total_bytes": 449 * GIB, "available_bytes": 77 * GIB}}
+    second = run(options(topology=standing, observation=first["plan"]["observation"], instance_running=True))
+    assert json.dumps(second["plan"]) == json.dumps(first["plan"])
+    assert second["plan_text"] == first["plan_text"]
+
+
+def test_hardware_that_nobody_owns_yet() -> None:
+    result = run(options(topology=None, hardware={"gpus": 8, "gpu_memory_gib": 95.59, "ram_gib": 449}))
+    assert result["plan"]["pool"]["tokens"] == 159294
+
+
+def test_the_tiny_model_on_this_machine() -> None:
+    result = run(options("tiny-llama", topology=None, hardware={"gpus": 0, "ram_gib": 16}))
+    assert result["plan"]["gpu"] is None
+    assert result["plan"]["pool"]["tokens"] == 40000
+    assert result["plan"]["engine"]["dialect"] == "0.5.23"
+
+
+@pytest.mark.parametrize(
+    ("more", "name", "words"),
+    [
+        ({"serving": {"tp": 6}}, "tensor_parallel", "serving.tp is 6, which does not divide its 64 attention heads"),
+        ({"serving": {"tp": 16}}, "gpu_count", "asks for 16 usable GPUs; this host has 8"),
+        ({"serving": {"mem_fraction_static": 0.93}}, "headroom", "leaves 0.83 GiB free"),
+        ({"serving": {"hicache_size": 300}}, "host_memory", "2,400 GB in all"),
+        ({"serving": {"tp": "8"}}, "serving_value", "serving.tp is the text '8'"),
+        ({"serving": {"tensor": 8}}, "serving_key", "serving has the key 'tensor'"),
+        ({"arguments": {"mem-fractoin": 1}}, "argument", "has no flag --mem-fractoin"),
+        ({"engine_version": "0.5.8"}, "input", "SGLang 0.5.8 is older than 0.5.9"),
+        ({"topology": {"gpus": []}}, "input", "memory in The topology is nothing"),
+        ({"model": {"name": "x"}}, "input", "The model given to planning: architecture is missing"),
+        ({"calibration": {"graph_bytes": "x"}}, "input", "The calibration: graph_bytes is the text 'x'"),
+    ],
+)
+def test_bad_input_ends_with_a_sentence_and_a_name(more: dict[str, Any], name: str, words: str) -> None:
+    result = run(options(**more))
+    assert result["failed"] is True
+    assert words in result["msg"]
+    assert [row["name"] for row in result["refusals"]] == [name]
+    assert "plan" not in result
+
+
+def test_a_refusal_shows_the_figures_that_led_to_it() -> None:
+    result = run(options(serving={"mem_fraction_static": 0.93}))
+    assert "  = free after graph capture                        0.83  headroom; 2.00 GiB wished for" in result["report"]
+
+
+def test_as_an_ad_hoc_task(tmp_path: Path) -> None:
+    """The whole way: argument parsing, module transfer, JSON."""
+    arguments = options(topology=None, hardware={"gpus": 8, "gpu_memory_gib": 95.59, "ram_gib": 449})
+    task = {key: value for key, value in arguments.items() if value is not None}
+    command = [str(Path(sys.executable).parent / "ansible"), "-i", "localhost,", "-c", "local", "localhost"]
+    environment = {
+        **os.environ,
+        "ANSIBLE_COLLECTIONS_PATH": str(TREE),
+        "ANSIBLE_LOCAL_TEMP": str(tmp_path / "local"),
+        "ANSIBLE_REMOTE_TEMP": str(tmp_path / "remote"),
+        "ANSIBLE_PYTHON_INTERPRETER": sys.executable,
+        "ANSIBLE_NOCOLOR": "1",
+    }
+    module = ["-m", "blackwell.inference.memory_plan", "-a", json.dumps(task)]
+    done = subprocess.run(
+        [*command, *module], env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout.split("=>", 1)[1])["plan"]["pool"]["tokens"] == 159294
