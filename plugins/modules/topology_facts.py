@@ -92,9 +92,12 @@ ARGUMENTS = {
 
 def main() -> None:
     module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
+    timeout = module.params["nvml_timeout_seconds"]
+    if timeout <= 0:
+        module.fail_json(msg=f"nvml_timeout_seconds is {timeout:g}: more than 0 was expected, for example 20.")
     toolbox.require(module, "pynvml", "psutil")
     files = HostFiles()
-    nvml = ChildNvmlReader(files, module.params["nvml_library"], module.params["nvml_timeout_seconds"])
+    nvml = ChildNvmlReader(files, module.params["nvml_library"], timeout)
     topology = observe(files, nvml, ask_systemd())
     module.exit_json(changed=False, ansible_facts={"blackwell_topology": topology.as_dict()})
 

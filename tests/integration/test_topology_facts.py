@@ -100,19 +100,19 @@ def processes_with(word: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("library", "error"),
-    [
-        (
-            "/nonexistent/libnvidia-ml.so.1",
-            "The NVIDIA library /nonexistent/libnvidia-ml.so.1 could not be loaded: /nonexistent/libnvidia-ml.so.1: cannot open shared object file: "
-            "No such file or directory. Name a library for this machine with nvml_library.",
-        ),
-    ],
-)
-def test_a_library_that_is_not_there_is_a_fact(library, error):
+def test_a_library_that_is_not_there_is_a_fact():
+    library = "/nonexistent/libnvidia-ml.so.1"
     topology = topology_of(here({"nvml_library": library}))
-    assert (topology["gpus"], topology["driver"]["error"]) == ([], error)
+    assert (topology["gpus"], topology["driver"]["error"]) == (
+        [],
+        f"The NVIDIA library {library} could not be loaded: {library}: cannot open shared object file: No such file or directory. "
+        "Name a library for this machine with nvml_library.",
+    )
+
+
+def test_a_timeout_that_is_none_is_refused():
+    result = here({"nvml_timeout_seconds": 0})
+    assert result["msg"] == "nvml_timeout_seconds is 0: more than 0 was expected, for example 20."
 
 
 def test_without_libraries_and_without_a_way_to_fetch_them(tmp_path, bare_python):

@@ -88,7 +88,8 @@ def test_a_toolbox_that_lacks_one_is_named(tmp_path):
     with pytest.raises(Failed) as failed:
         toolbox.require(FakeModule(tmp_path), "lib_a", "lib_b")
     assert failed.value.args[0] == (
-        f"The Python libraries dist-a and dist-b cannot be imported: looked for in {sys.executable} and in the toolbox {tmp_path}/toolbox, which does not have all of them. "
+        f"The Python libraries dist-a and dist-b cannot be imported: looked for in {sys.executable} and in the toolbox {tmp_path}/toolbox, "
+        "which does not have all of them. "
         "The role blackwell.inference.toolbox installs them there."
     )
 
