@@ -40,7 +40,7 @@ class SizingRules:
     multimodal_reserve_bytes: int  # taken from the KV budget of a multimodal model
     multimodal_transport_reserve_bytes: int  # the same again with --mm-feature-transport cuda_ipc or cuda_vmm
     request_rows_extra: int  # rows of the request table beyond max_running_requests
-    running_requests_halved: bool  # the default is at most tokens // 2
+    running_requests_halved: bool  # the table too is for at most tokens // 2 requests
     running_requests_cap: (
         str  # what an explicit value is cut to: "none", "estimate" (the default's value) or "half_tokens"
     )

@@ -29,7 +29,10 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.graph
     largest_batch,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.requests import running_requests
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.requests import (
+    RunningRequests,
+    running_requests,
+)
 
 # The design host is known to serve at 0.88 and known to die at 0.93: nothing above 0.88 is proposed unasked.
 _HIGHEST_PROPOSED = 88
@@ -54,7 +57,7 @@ def gpu_budget(request: PlanRequest, fraction: float, cached: bool) -> GpuBudget
     requests = running_requests(tokens, request.context_length, serving.max_running_requests, rules)
     bracket = bracket_of(rules, request.gpus[0].total_bytes)
     batch = largest_batch(
-        bracket, serving.tp, serving.cuda_graph_max_bs, serving.max_running_requests, requests.limit, rules
+        bracket, serving.tp, serving.cuda_graph_max_bs, serving.max_running_requests, requests.rows, rules
     )
     lines = [*gone, weights, *pool_lines(tokens, page, cell, requests, "plan")]
     if reserve:
@@ -108,8 +111,8 @@ def highest_fraction(request: PlanRequest, cached: bool) -> float | None:
     return None
 
 
-def cpu_pool(request: PlanRequest) -> tuple[int, tuple[Line, ...]]:
-    """(tokens of one rank, what all ranks take in host memory) on a CPU: weights, pool and request table live in RAM."""
+def cpu_pool(request: PlanRequest) -> tuple[int, RunningRequests, tuple[Line, ...]]:
+    """(tokens and requests of one rank, what all ranks take in host memory) on a CPU: weights, pool and request table live in RAM."""
     serving, ranks = request.serving, request.serving.tp
     tokens = aligned(serving.max_total_tokens or 0, request.page_size)
     requests = running_requests(tokens, request.context_length, serving.max_running_requests, request.rules)
@@ -117,4 +120,4 @@ def cpu_pool(request: PlanRequest) -> tuple[int, tuple[Line, ...]]:
         estimated_weights(request.model, ranks),
         *pool_lines(tokens, request.page_size, cell_of(request), requests, "plan"),
     )
-    return tokens, tuple(Line(line.name, line.size_bytes * ranks, line.source) for line in lines)
+    return tokens, requests, tuple(Line(line.name, line.size_bytes * ranks, line.source) for line in lines)

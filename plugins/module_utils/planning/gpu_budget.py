@@ -68,5 +68,5 @@ def pool_lines(
     return (
         Line("KV cache", tokens * cell_bytes, f"{source}: {tokens:,} tokens of {cell_bytes:,} bytes"),
         Line("padding page", page_size * cell_bytes, source),
-        Line("request table", requests.table_bytes, f"{source}: {requests.limit:,} requests"),
+        Line("request table", requests.table_bytes, f"{source}: {requests.rows:,} requests"),
     )

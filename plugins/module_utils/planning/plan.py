@@ -14,6 +14,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostPool
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.requests import RunningRequests
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.start_estimate import StartEstimate
 
 SCHEMA = 1
@@ -26,6 +27,7 @@ class MemoryPlan:
     request: PlanRequest
     gpu: GpuBudget | None  # None on a CPU
     tokens: int
+    requests: RunningRequests
     cell_bytes: int
     host: HostBudget
     pool: HostPool | None
@@ -55,7 +57,11 @@ class MemoryPlan:
             "host": self.host.as_dict(),
             "host_cache": self._host_cache(ranks),
             "pool": {"tokens": self.tokens, "cell_bytes": self.cell_bytes, "kv_bytes": self.tokens * self.cell_bytes},
-            "concurrency": {"request_tokens": request.serving.request_tokens, "requests": self.concurrent_requests},
+            "concurrency": {
+                "request_tokens": request.serving.request_tokens,
+                "requests": self.concurrent_requests,
+                "max_running_requests": self.requests.limit,
+            },
             "start": self.start.as_dict(),
             "arguments": dict(sorted(self.arguments.items())),
             "forced": list(self.forced),

@@ -78,10 +78,10 @@ def _planned(request: PlanRequest, early: tuple[Refusal, ...]) -> MemoryPlan:
     gpu: GpuBudget | None = None
     in_host: tuple[Line, ...] = ()
     if serving.device == "cpu":
-        tokens, in_host = cpu_pool(request)
+        tokens, requests, in_host = cpu_pool(request)
     else:
         gpu = chosen_budget(request, serving.cached)
-        tokens = gpu.tokens
+        tokens, requests = gpu.tokens, gpu.requests
         refusals += _gpu_refusals(request, gpu)
     bare = _host_budget(request, in_host, None)
     room = cache_room(request, bare, cell)
@@ -97,6 +97,7 @@ def _planned(request: PlanRequest, early: tuple[Refusal, ...]) -> MemoryPlan:
         request=request,
         gpu=gpu,
         tokens=tokens,
+        requests=requests,
         cell_bytes=cell,
         host=host,
         pool=pool,

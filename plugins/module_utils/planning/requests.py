@@ -16,9 +16,10 @@ _SPARE_COLUMNS = 4
 
 @dataclass(frozen=True)
 class RunningRequests:
-    """`cut_from` is the operator's value where the engine will lower it."""
+    """`rows` is for how many the table is made, `limit` how many may run; `cut_from` the operator's value where the engine will lower it."""
 
     limit: int
+    rows: int
     table_bytes: int
     cut_from: int | None = None
 
@@ -26,7 +27,8 @@ class RunningRequests:
 def running_requests(tokens: int, context_length: int, asked: int | None, rules: SizingRules) -> RunningRequests:
     """The limit of one rank, and its `req_to_token` table: one row a request, one column a token of the longest context.
 
-    Default clamp(int(tokens / context * 512), 2048, 4096), SGLang 0.5.9 to 0.5.23. A table of 2048 x 262148 x 4 bytes is 2.000 GiB,
+    Default clamp(int(tokens / context * 512), 2048, 4096), SGLang 0.5.9 to 0.5.23, of which half the tokens may run; since 0.5.10
+    the table is no longer than that either. A table of 2048 x 262148 x 4 bytes is 2.000 GiB,
     and it comes out of what the fraction leaves free, not out of the pool.
     """
     estimate = min(max(int(tokens / context_length * 512), _LEAST), _MOST)
@@ -34,6 +36,7 @@ def running_requests(tokens: int, context_length: int, asked: int | None, rules:
         estimate = max(1, min(estimate, tokens // 2))
     caps = {"none": asked, "estimate": estimate, "half_tokens": max(1, tokens // 2)}
     cap = caps[rules.running_requests_cap]
-    limit = estimate if asked is None or cap is None else min(asked, cap)
-    table_bytes = (limit + rules.request_rows_extra) * (context_length + _SPARE_COLUMNS) * _ENTRY_BYTES
-    return RunningRequests(limit, table_bytes, asked if asked is not None and limit < asked else None)
+    rows = estimate if asked is None or cap is None else min(asked, cap)
+    limit = max(1, min(rows, tokens // 2)) if asked is None else rows
+    table_bytes = (rows + rules.request_rows_extra) * (context_length + _SPARE_COLUMNS) * _ENTRY_BYTES
+    return RunningRequests(limit, rows, table_bytes, asked if asked is not None and limit < asked else None)

@@ -12,23 +12,25 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.reque
 
 
 @pytest.mark.parametrize(
-    ("version", "tokens", "context", "asked", "limit"),
+    ("version", "tokens", "context", "asked", "limit", "rows"),
     [
-        pytest.param("0.5.9", 159294, 262144, None, 2048, id="the design host: the least"),
-        pytest.param("0.5.9", 980344, 163840, None, 3063, id="DeepSeek-R1 on 8 B200, as its log says"),
-        pytest.param("0.5.23", 40000, 2048, None, 4096, id="a tiny model on a CPU: the most"),
-        pytest.param("0.5.9", 1000, 2048, None, 2048, id="up to 0.5.9 a small pool does not matter"),
-        pytest.param("0.5.10", 1000, 2048, None, 500, id="since 0.5.10 at most half the tokens"),
-        pytest.param("0.5.9", 159294, 262144, 64, 64, id="asked for"),
-        pytest.param("0.5.9", 159294, 262144, 9000, 9000, id="0.5.9 takes any number"),
-        pytest.param("0.5.13", 159294, 262144, 9000, 2048, id="0.5.10 to 0.5.13 cut to the estimate"),
-        pytest.param("0.5.14", 10000, 262144, 9000, 5000, id="since 0.5.14 cut to half the tokens"),
-        pytest.param("0.5.23", 159294, 262144, 9000, 9000, id="0.5.23 takes what half the tokens allow"),
+        pytest.param("0.5.9", 159294, 262144, None, 2048, 2048, id="the design host: the least"),
+        pytest.param("0.5.9", 980344, 163840, None, 3063, 3063, id="DeepSeek-R1 on 8 B200, as its log says"),
+        pytest.param("0.5.23", 40000, 2048, None, 4096, 4096, id="a tiny model on a CPU: the most"),
+        pytest.param(
+            "0.5.9", 1000, 2048, None, 500, 2048, id="half the tokens may run, and up to 0.5.9 the table is longer"
+        ),
+        pytest.param("0.5.10", 1000, 2048, None, 500, 500, id="since 0.5.10 at most half the tokens"),
+        pytest.param("0.5.9", 159294, 262144, 64, 64, 64, id="asked for"),
+        pytest.param("0.5.9", 159294, 262144, 9000, 9000, 9000, id="0.5.9 takes any number"),
+        pytest.param("0.5.13", 159294, 262144, 9000, 2048, 2048, id="0.5.10 to 0.5.13 cut to the estimate"),
+        pytest.param("0.5.14", 10000, 262144, 9000, 5000, 5000, id="since 0.5.14 cut to half the tokens"),
+        pytest.param("0.5.23", 159294, 262144, 9000, 9000, 9000, id="0.5.23 takes what half the tokens allow"),
     ],
 )
-def test_limit(version, tokens, context, asked, limit):
+def test_limit(version, tokens, context, asked, limit, rows):
     found = running_requests(tokens, context, asked, dialect_for(version).rules)
-    assert found.limit == limit
+    assert (found.limit, found.rows) == (limit, rows)
     assert found.cut_from == (asked if asked is not None and asked != limit else None)
 
 
