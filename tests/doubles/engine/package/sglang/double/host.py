@@ -21,7 +21,7 @@ from pathlib import Path
 
 GIB = 1 << 30
 # Shared by the ranks, which are forked; changed only under the lock on the described meminfo.
-_taken_kib = mmap.mmap(-1, 8)
+_taken_kib = {shared: mmap.mmap(-1, 8) for shared in (True, False)}
 RECORDINGS = Path(__file__).with_name("hosts")
 
 
@@ -34,6 +34,7 @@ class Host:
     weights_gib: dict[str, float]  # by architecture; of another one: the size of the checkpoint over the ranks
     graphs_gib: float  # for the full list of batch sizes
     graphs_batch_sizes: int  # how long that list was
+    process_gib: float  # host memory of a rank's process beside its pinned pool
     prefill_needs_gib: float  # free memory below which a full prefill chunk runs out of it
 
     @staticmethod
@@ -61,19 +62,20 @@ class HostMemoryExhausted(Exception):
     """More was taken than the described host has; its kernel would kill."""
 
 
-def take(size_bytes: int) -> None:
+def take(size_bytes: int, shared: bool) -> None:
     """Let `size_bytes` leave the described memory. The real /proc/meminfo is left to the kernel."""
-    left_kib = _move(size_bytes // 1024)
+    left_kib = _move(size_bytes // 1024, shared)
     if left_kib == 0:
         raise HostMemoryExhausted(f"{_meminfo_path()} has no memory left")
 
 
 def give_back() -> None:
     """Let all that was taken come back."""
-    _move(-int.from_bytes(_taken_kib[:], "little"))
+    for shared, taken in _taken_kib.items():
+        _move(-int.from_bytes(taken[:], "little"), shared)
 
 
-def _move(kib: int) -> int | None:
+def _move(kib: int, shared: bool) -> int | None:
     """Take so much out of the described memory; what is available then, or None where nothing is described."""
     path = _meminfo_path()
     if "ENGINE_DOUBLE_MEMINFO" not in os.environ or not os.access(path, os.W_OK):
@@ -82,13 +84,14 @@ def _move(kib: int) -> int | None:
     with path.open("r+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         text = file.read()
-        for name, sign in (("MemAvailable", -1), ("MemFree", -1), ("Shmem", 1)):
+        for name, sign in (("MemAvailable", -1), ("MemFree", -1), ("Shmem" if shared else "AnonPages", 1)):
             text = _moved(text, name, sign * kib)
         file.seek(0)
         file.write(text)
         file.truncate()
         file.flush()
-        _taken_kib[:] = (int.from_bytes(_taken_kib[:], "little") + kib).to_bytes(8, "little")
+        taken = _taken_kib[shared]
+        taken[:] = (int.from_bytes(taken[:], "little") + kib).to_bytes(8, "little")
     match = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
     return int(match.group(1)) if match else None
 

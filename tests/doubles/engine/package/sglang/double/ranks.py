@@ -110,6 +110,7 @@ class Rank:
         """Hold the device nodes, so that whoever looks for holders of a GPU finds this process."""
         if not self._cuda:
             return
+        self._take(int(self._host.process_gib * GIB), shared=False)
         for node in ("/dev/nvidiactl", "/dev/nvidia-uvm", f"/dev/nvidia{self._number}"):
             try:
                 self._held.append(os.open(node, os.O_RDWR))
@@ -217,16 +218,20 @@ class Rank:
 
     def _pin(self, size_bytes: int) -> None:
         """Take the described memory, and `ENGINE_DOUBLE_PIN_BYTES` of the real one per rank, so that a reader sees it grow."""
-        try:
-            hosts.take(size_bytes)
-        except hosts.HostMemoryExhausted:
-            os.kill(os.getpid(), signal.SIGKILL)
+        self._take(size_bytes, shared=True)
         real = int(os.environ.get("ENGINE_DOUBLE_PIN_BYTES", "0")) // PIN_STEPS
         if real:
             block = mmap.mmap(-1, real)
             for at in range(0, real, mmap.PAGESIZE):
                 block[at] = 1
             self._held.append(block)
+
+    def _take(self, size_bytes: int, shared: bool) -> None:
+        """Take memory of the described host, which kills like a kernel when it has none left."""
+        try:
+            hosts.take(size_bytes, shared)
+        except hosts.HostMemoryExhausted:
+            os.kill(os.getpid(), signal.SIGKILL)
 
     def _said(self, sizes: Sizes) -> Sizes:
         """Sizes with the figures that a fault wants wrong in the log of this process."""
