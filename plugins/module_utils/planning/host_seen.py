@@ -27,7 +27,7 @@ _SAME_TOTAL = 0.01
 
 @dataclass(frozen=True)
 class GpuSeen:
-    """One card; `free_bytes` is None where nothing is known but its size."""
+    """One card; `free_bytes` is None where nothing is known but its size. A lost card shows its address in place of its uuid."""
 
     index: int
     uuid: str
@@ -120,7 +120,7 @@ def _gpu_from_topology(gpu: Fields) -> GpuSeen:
     if state != "ok":
         return GpuSeen(
             gpu.whole("index", 0, 4096),
-            gpu.optional_text("uuid") or "",
+            gpu.optional_text("uuid") or gpu.optional_text("pci_address") or "",
             state,
             gpu.optional_whole("memory_total_bytes", 0, _MAX_BYTES) or 0,
             0,
