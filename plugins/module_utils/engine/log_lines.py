@@ -20,11 +20,12 @@ class LinePattern(NamedTuple):
     expression: str
 
 
+# A size may be negative: what was used is a difference of two looks at the free memory, and others free memory meanwhile.
 # All shapes are tried on every line: no two versions mean different things by the same words, and a post release may move a boundary.
 LINES = (
     LinePattern("distributed", "0.4.9", "0.5.20", r"Init torch distributed begin"),
     LinePattern("distributed", "0.5.21", "0.5.23", r"Init parallel begin"),
-    LinePattern("weights_begin", "0.4.9", "0.5.23", r"Load weight begin\. avail mem=(?P<free>[\d.]+) GB"),
+    LinePattern("weights_begin", "0.4.9", "0.5.23", r"Load weight begin\. avail mem=(?P<free>-?[\d.]+) GB"),
     LinePattern(
         "shards",
         "0.4.9",
@@ -35,9 +36,9 @@ LINES = (
         "weights_end",
         "0.4.9",
         "0.5.23",
-        r"Load weight end\..*?avail mem=(?P<free>[\d.]+) GB, mem usage=(?P<size>[\d.]+) GB",
+        r"Load weight end\..*?avail mem=(?P<free>-?[\d.]+) GB, mem usage=(?P<size>-?[\d.]+) GB",
     ),
-    LinePattern("reserve", "0.5.18", "0.5.23", r"Reserving (?P<size>[\d.]+) GB of the KV budget"),
+    LinePattern("reserve", "0.5.18", "0.5.23", r"Reserving (?P<size>-?[\d.]+) GB of the KV budget"),
     LinePattern(
         "pool",
         "0.4.9",
@@ -45,29 +46,29 @@ LINES = (
         r"KV Cache is allocated\.(?: dtype: [^,]+,)? #tokens: (?P<tokens>\d+), "
         r"(?:K size: (?P<k>[\d.]+) GB, V size: (?P<v>[\d.]+) GB|KV size: (?P<kv>[\d.]+) GB)",
     ),
-    LinePattern("pool_end", "0.4.9", "0.5.23", r"Memory pool end\. avail mem=(?P<free>[\d.]+) GB"),
+    LinePattern("pool_end", "0.4.9", "0.5.23", r"Memory pool end\. avail mem=(?P<free>-?[\d.]+) GB"),
     LinePattern("graph_begin", "0.4.9", "0.5.23", r"Capture .*?graph begin\."),
     LinePattern(
         "graph",
         "0.4.9",
         "0.5.23",
-        r"Capture .*? end\..*?mem usage=(?P<size>[\d.]+) GB[.,] avail mem=(?P<free>[\d.]+) GB",
+        r"Capture .*? end\..*?mem usage=(?P<size>-?[\d.]+) GB[.,] avail mem=(?P<free>-?[\d.]+) GB",
     ),
     LinePattern(
         "totals",
         "0.4.9",
         "0.5.23",
         r"max_total_num_tokens=(?P<tokens>\d+), .*?max_running_requests=(?P<requests>\d+), context_len=(?P<context>\d+)"
-        r"(?:, available_(?P<device>gpu|cpu)_mem=(?P<free>[\d.]+) GB)?",
+        r"(?:, available_(?P<device>gpu|cpu)_mem=(?P<free>-?[\d.]+) GB)?",
     ),
     LinePattern(
-        "host_pool", "0.4.9", "0.5.16", r"Allocating (?P<size>[\d.]+) GB host memory for hierarchical KV cache"
+        "host_pool", "0.4.9", "0.5.16", r"Allocating (?P<size>-?[\d.]+) GB host memory for hierarchical KV cache"
     ),
     LinePattern(
         "host_pool",
         "0.5.17",
         "0.5.23",
-        r"Allocating (?P<label>\S+) hierarchical KV host pool: (?P<tokens>\d+) tokens, (?:.*?)(?P<size>[\d.]+) GB host memory",
+        r"Allocating (?P<label>\S+) hierarchical KV host pool: (?P<tokens>\d+) tokens, (?:.*?)(?P<size>-?[\d.]+) GB host memory",
     ),
     LinePattern("listening", "0.4.9", "0.5.23", r"Uvicorn running on "),
     LinePattern("fired_up", "0.4.9", "0.5.23", r"The server is fired up and ready to roll!"),

@@ -59,6 +59,11 @@ def test_what_was_free_when_the_pool_was_sized(lines: list[str], free: str) -> N
     assert rank.weights_bytes == gib_to_bytes("72.33")
 
 
+def test_a_size_may_be_negative() -> None:
+    (rank,) = parse_start([LOAD.replace("72.33", "-0.01")]).ranks
+    assert rank.weights_bytes == gib_to_bytes("-0.01")
+
+
 def test_the_poorest_rank_decides_what_is_free() -> None:
     graph = "Capture cuda graph end. Time elapsed: 30.10 s. mem usage=3.75 GB. avail mem={} GB."
     lines = [f"[2026-02-24 10:00:00 TP{rank}] {graph.format(free)}" for rank, free in enumerate(["5.47", "5.11"])]
