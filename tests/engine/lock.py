@@ -57,7 +57,7 @@ def lines(installs: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def header(what: str, how: str) -> list[str]:
-    made = f"Made by tests/engine/lock.py on {datetime.datetime.now(datetime.timezone.utc).date()}"
+    made = f"Made by tests/engine/lock.py on {datetime.datetime.now(datetime.UTC).date()}"
     return [
         f"# {what}",
         f"# {made} for CPython 3.11 on x86_64 Linux; {how}",

@@ -10,17 +10,17 @@ the same bytes, and so the same hash.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import sys
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "engine"))
+
+import pure_wheel  # noqa: E402
+
 FLAG_TABLES = HERE.parents[1] / "data" / "sglang" / "flags"
 VERSIONS = ("0.5.9", "0.5.23")
-EPOCH = (2026, 1, 1, 0, 0, 0)
 
 
 def build(version: str, out: Path) -> Path:
@@ -31,36 +31,9 @@ def build(version: str, out: Path) -> Path:
             files[source.relative_to(HERE / "package").as_posix()] = source.read_bytes()
     files["sglang/version.py"] = f'__version__ = "{version}"\n'.encode()
     files["sglang/double/flags.json"] = (FLAG_TABLES / f"{version}.json").read_bytes()
-    return write_wheel("sglang", version, files, out, "A double of SGLang for the tests of blackwell.inference")
-
-
-def write_wheel(name: str, version: str, files: dict[str, bytes], out: Path, summary: str) -> Path:
-    """A pure wheel of `files` (path in the wheel -> content), the same bytes each time, and `requirements-<version>.txt` for it."""
-    out.mkdir(parents=True, exist_ok=True)
-    module = name.replace("-", "_")
-    info = f"{module}-{version}.dist-info"
-    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: {summary}\nRequires-Python: >=3.9\n"
-    content = {
-        **files,
-        f"{info}/METADATA": metadata.encode(),
-        f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: blackwell.inference\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    record = [f"{path},sha256={_digest(data)},{len(data)}" for path, data in content.items()]
-    content[f"{info}/RECORD"] = "\n".join([*record, f"{info}/RECORD,,", ""]).encode()
-    target = out / f"{module}-{version}-py3-none-any.whl"
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, data in content.items():
-            entry = zipfile.ZipInfo(path, EPOCH)
-            entry.external_attr = 0o644 << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, data)
-    digest = hashlib.sha256(target.read_bytes()).hexdigest()
-    (out / f"requirements-{version}.txt").write_text(f"{name}=={version} --hash=sha256:{digest}\n", encoding="utf-8")
-    return target
-
-
-def _digest(data: bytes) -> str:
-    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+    wheel = pure_wheel.write("sglang", version, files, out, "A double of SGLang for the tests of blackwell.inference")
+    (out / f"requirements-{version}.txt").write_text(f"{pure_wheel.pin(wheel)}\n", encoding="utf-8")
+    return wheel
 
 
 def main(arguments: Sequence[str]) -> int:
