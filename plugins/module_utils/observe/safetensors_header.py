@@ -88,7 +88,11 @@ def _tensors(path: str, header: bytes) -> tuple[list[Tensor], int]:
 
 def _offsets(path: str, name: str, entry: dict[str, Any]) -> tuple[int, int]:
     offsets: Any = entry.get("data_offsets") if isinstance(entry, dict) else None
-    pair = isinstance(offsets, list) and len(offsets) == 2 and all(type(offset) is int for offset in offsets)
+    pair = (
+        isinstance(offsets, list)
+        and len(offsets) == 2
+        and all(isinstance(offset, int) and not isinstance(offset, bool) for offset in offsets)
+    )
     if not pair or not 0 <= offsets[0] <= offsets[1]:
         raise ModelError(
             f"The header of {path} gives the tensor {name[:80]} the data_offsets {str(offsets)[:60]}; "

@@ -10,7 +10,9 @@ import re
 # By name, as the engine's model classes place them (0.5.9 to 0.5.23): norms, expert routers, the latent down-projections
 # of MLA and the vision side are replicated; everything else is divided by the tensor parallel size.
 _REPLICATED = re.compile(
-    r"norm|(?:^|\.)gate\.(?:weight|e_score_correction_bias)$|\.q_a_proj\.|\.kv_a_proj_with_mqa\.|\.fused_qkv_a_proj|^vision|\.vision_tower\.|^visual\.|\.visual\.|mm_projector"
+    r"norm|(?:^|\.)gate\.(?:weight|e_score_correction_bias)$"
+    r"|\.q_a_proj\.|\.kv_a_proj_with_mqa\.|\.fused_qkv_a_proj"
+    r"|^vision|\.vision_tower\.|^visual\.|\.visual\.|mm_projector"
 )
 
 
