@@ -98,7 +98,7 @@ def main() -> None:
     toolbox.require(module, "pynvml", "psutil")
     files = HostFiles()
     nvml = ChildNvmlReader(files, module.params["nvml_library"], timeout)
-    topology = observe(files, nvml, ask_systemd())
+    topology = observe(files, nvml, ask_systemd(module))
     module.exit_json(changed=False, ansible_facts={"blackwell_topology": topology.as_dict()})
 
 

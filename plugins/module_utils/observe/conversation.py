@@ -72,7 +72,8 @@ class Conversation:
         self.timeout_seconds = timeout_seconds
         self.started = time.monotonic()
         self.silent_seconds: float | None = None
-        self.process = subprocess.Popen(
+        # run_command waits for an end that may never come.
+        self.process = subprocess.Popen(  # pylint: disable=ansible-bad-function
             [sys.executable, "-m", nvml_child.__name__, request.as_json()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

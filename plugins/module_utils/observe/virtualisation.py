@@ -8,10 +8,8 @@ A container is named before the VM it runs in: its limits are what a server meet
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
 
@@ -65,17 +63,21 @@ class Virtualisation:
     evidence: tuple[str, ...]
 
 
-def ask_systemd() -> str | None:
-    """What `systemd-detect-virt` prints; None where it is absent or silent."""
-    program = shutil.which("systemd-detect-virt")
+class Module(Protocol):
+    """The part of AnsibleModule that is needed here."""
+
+    def get_bin_path(self, arg: str) -> str | None: ...
+
+    def run_command(self, args: list[str]) -> tuple[int, str, str]: ...
+
+
+def ask_systemd(module: Module) -> str | None:
+    """What `systemd-detect-virt` prints; None where it is absent or silent. It exits with 1 for `none`, which is an answer."""
+    program = module.get_bin_path("systemd-detect-virt")
     if program is None:
         return None
-    try:
-        # It exits with 1 for "none", which is an answer.
-        answer = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return answer.stdout.decode().strip() or None
+    _code, output, _errors = module.run_command([program])
+    return output.strip() or None
 
 
 def read_virtualisation(files: HostFiles, detected: str | None) -> Virtualisation:

@@ -9,6 +9,7 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.virtualisation import (
     Virtualisation,
+    ask_systemd,
     read_virtualisation,
 )
 
@@ -93,3 +94,19 @@ def test_kind_and_evidence(make_host, name):
 def test_a_recorded_container(make_host):
     seen = read_virtualisation(make_host(recorded="nspawn-on-hybrid"), None)
     assert (seen.kind, seen.evidence) == ("systemd-nspawn", ("/run/systemd/container says systemd-nspawn",))
+
+
+@pytest.mark.parametrize(
+    ("program", "answer", "word"),
+    [("/usr/bin/systemd-detect-virt", (1, "none\n", ""), "none"), ("/usr/bin/systemd-detect-virt", (1, "", "x"), None), (None, None, None)],
+)  # fmt: skip
+def test_what_systemd_says(program, answer, word):
+    class Module:
+        def get_bin_path(self, arg: str) -> str | None:
+            return program
+
+        def run_command(self, args: list[str]) -> tuple[int, str, str]:
+            assert args == [program]
+            return answer
+
+    assert ask_systemd(Module()) == word
