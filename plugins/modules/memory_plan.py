@@ -126,7 +126,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import calibration_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.hardware import host_from_hardware
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import (
-    host_from_observation,
+    earlier_host,
     host_from_topology,
     stand_on,
 )
@@ -155,8 +155,7 @@ def read_request(params: dict[str, Any], dialect: Dialect) -> PlanRequest:
         if params["topology"] is not None
         else host_from_hardware(params["hardware"])
     )
-    earlier = host_from_observation(params["observation"]) if params["observation"] else None
-    host, notes = stand_on(fresh, earlier, params["instance_running"])
+    host, notes = stand_on(fresh, earlier_host(params["observation"]), params["instance_running"])
     return PlanRequest(
         model=model_from_dict(params["model"]),
         rules=dialect.rules,

@@ -53,6 +53,8 @@ def choose_pool(
             f"Neither hicache_size nor hicache_ratio is given: the engine's default ratio of {ratio:g} is taken.",
         )
     by_size = host_pool(device_tokens, cell_bytes, page, room.size_gb_that_fits, None)
+    if request.rules.host_must_exceed_device and by_size.tokens <= device_tokens:
+        return by_ratio, ()  # refused, with what would be needed
     return by_size, (
         f"Neither hicache_size nor hicache_ratio is given, and the default ratio of {ratio:g} does not fit: {room.size_gb_that_fits} GB per rank are taken.",
     )

@@ -179,6 +179,14 @@ def host_from_observation(data: Mapping[str, Any]) -> HostSeen:
     )
 
 
+def earlier_host(data: Mapping[str, Any]) -> HostSeen | None:
+    """The host that an earlier plan stood on; None where its record is absent, or was edited until it cannot be read."""
+    try:
+        return host_from_observation(data) if data else None
+    except PlanningError:
+        return None
+
+
 def stand_on(fresh: HostSeen, earlier: HostSeen | None, instance_running: bool) -> tuple[HostSeen, tuple[str, ...]]:
     """The value to plan with, and a note where it is not simply the fresh one."""
     if not instance_running:

@@ -91,8 +91,10 @@ def _gpu_count(request: PlanRequest) -> Refusal | None:
     broken = "".join(
         f"; GPU {gpu.index} ({gpu.uuid or 'uuid unknown'}) is in state {gpu.state}" for gpu in cards if not gpu.usable
     )
-    advice = "Bring the missing ones back or lower tp" if broken else "Lower tp or add cards"
     usable = sum(gpu.usable for gpu in cards)
+    advice = "Bring the missing ones back or lower tp" if broken else "Lower tp or add cards"
+    if usable >= tp:
+        advice = f"base-gpu-id and gpu-id-step in arguments lead to {len(request.gpus)} of them: remove those flags or lower tp"
     return Refusal("gpu_count", f"{asks}; this host has {len(cards)}, of which {usable} can be used{broken}. {advice}.")
 
 

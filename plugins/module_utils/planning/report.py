@@ -8,6 +8,7 @@ from __future__ import annotations
 from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Ledger
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, gb_text, gib_text
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import FORCEABLE
 
 
 def report_lines(plan: MemoryPlan) -> list[str]:
@@ -33,7 +34,8 @@ def report_lines(plan: MemoryPlan) -> list[str]:
     lines += [
         f"Refused ({refusal.name}): {refusal.message}" for refusal in plan.refusals if refusal.name not in plan.forced
     ]
-    lines += [f"Forced ({refusal.name}): {refusal.message}" for refusal in plan.refusals if refusal.name in plan.forced]
+    forced = [refusal for refusal in plan.refusals if refusal.name in plan.forced]
+    lines += [f"Forced ({one.name}): {one.message} Forcing it means: {FORCEABLE[one.name]}." for one in forced]
     return lines + [f"Note: {note}" for note in plan.notes]
 
 

@@ -62,8 +62,10 @@ class PlanRequest:
 
     @property
     def gpus(self) -> tuple[GpuSeen, ...]:
-        """The cards that the engine will use: the first usable ones."""
-        return tuple(gpu for gpu in self.host.gpus if gpu.usable)[: self.serving.tp]
+        """The cards that the engine will use: the first usable ones, or those that base-gpu-id and gpu-id-step lead to."""
+        first, step = max(0, self.arguments.get("base-gpu-id") or 0), max(1, self.arguments.get("gpu-id-step") or 1)
+        usable = tuple(gpu for gpu in self.host.gpus if gpu.usable)
+        return usable[first::step][: self.serving.tp]
 
     @property
     def multimodal_reserve_bytes(self) -> int:

@@ -135,6 +135,9 @@ def serving_from_dict(data: Mapping[str, Any]) -> ServingPolicy:
                 else " Correct it in inference_serving or in the profile."
             )
             raise _refused("serving_value", f"serving.{key} is {seen(value)}; expected {wish.expected}.{advice}")
+    for key in ("mem_fraction_static", "hicache_ratio"):
+        if key in given:
+            given[key] = float(given[key])
     if "force" in given:
         given["force"] = tuple(sorted(set(given["force"])))
     policy = ServingPolicy(**given)

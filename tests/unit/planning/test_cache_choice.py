@@ -110,6 +110,12 @@ def test_where_nothing_larger_than_the_device_fits_the_refusal_says_so(plan):
     assert "44.78 GB on each of 8 ranks, 358.21 GB in all" in found
 
 
+def test_a_size_too_small_to_start_is_not_chosen(plan):
+    found = refusals(plan, hicache=True, hardware={"ram_gib": 120, "ram_available_gib": 110})
+    assert list(found) == ["host_memory"]
+    assert found["host_memory"]["message"].startswith("hicache_ratio 2 asks for 22.39 GB on each of 8 ranks")
+
+
 def test_a_limit_of_locked_memory_stops_it(plan):
     wishes = {"hicache_size": 48, "hardware": {"memlock_gib": 8}}
     found = refusals(plan, **wishes)["memlock"]

@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import (
+    earlier_host,
     host_from_observation,
     host_from_topology,
     stand_on,
@@ -161,6 +162,16 @@ def test_a_topology_of_the_wrong_shape(topology, message):
     with pytest.raises(PlanningError) as refused:
         host_from_topology(topology)
     assert str(refused.value) == message
+
+
+@pytest.mark.parametrize("data", [{}, {"gpus": []}, {"gpus": 7, "memory": None}, {"memory": {"total_bytes": "x"}}])
+def test_a_record_that_was_edited_until_it_cannot_be_read_is_none(data):
+    assert earlier_host(data) is None
+
+
+def test_a_record_that_can_be_read():
+    host = host_from_topology(TOPOLOGY)
+    assert earlier_host(host.as_dict()) == host
 
 
 def test_an_observation_of_the_wrong_shape():

@@ -100,6 +100,15 @@ def test_what_is_forced_does_not_excuse_the_rest(plan):
     )
 
 
+def test_the_report_says_what_forcing_means(plan):
+    line = next(
+        line for line in report_lines(plan(mem_fraction_static=0.93, force=["headroom"])) if line.startswith("Forced")
+    )
+    assert line.endswith(
+        "Forcing it means: start with less free GPU memory than wished for; the first large prefill may run out of memory."
+    )
+
+
 def test_settings_of_the_design_host(plan):
     planned = plan(
         hicache_size=48, hicache_write_policy="write_through", hicache_io_backend="kernel", max_prefill_tokens=16384

@@ -100,6 +100,29 @@ def test_a_lost_gpu_that_is_not_needed(request_for):
     assert [gpu.index for gpu in request.gpus] == [0, 2, 3, 4]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "cards"),
+    [
+        ({}, [0, 1]),
+        ({"base-gpu-id": 4}, [4, 5]),
+        ({"base-gpu-id": 1, "gpu-id-step": 2}, [1, 3]),
+        ({"gpu-id-step": 4}, [0, 4]),
+    ],
+)
+def test_which_cards_the_engine_takes(request_for, arguments, cards):
+    request = request_for(tp=2, arguments=arguments)
+    assert [gpu.index for gpu in request.gpus] == cards
+    assert preflight(request) == ()
+
+
+def test_a_base_that_leaves_too_few_cards(plan):
+    assert refusal(plan, arguments={"base-gpu-id": 4}) == (
+        "gpu_count",
+        "serving.tp is 8 and asks for 8 usable GPUs; this host has 8, of which 8 can be used. "
+        "base-gpu-id and gpu-id-step in arguments lead to 4 of them: remove those flags or lower tp.",
+    )
+
+
 def test_cards_of_unequal_free_memory(request_for):
     request = request_for()
     gpus = tuple(replace(gpu, free_bytes=(95 if gpu.index else 60) << 30) for gpu in request.host.gpus)

@@ -117,5 +117,9 @@ def test_forced_names_are_sorted_and_single():
     assert serving_from_dict({"force": ["memlock", "headroom", "memlock"]}).force == ("headroom", "memlock")
 
 
+def test_whole_ratios_are_numbers_like_others():
+    assert repr(serving_from_dict({"hicache_ratio": 4}).hicache_ratio) == "4.0"
+
+
 def test_chunking_can_be_turned_off():
     assert serving_from_dict({"chunked_prefill_size": -1}).chunked_prefill_size == -1
