@@ -72,7 +72,7 @@ FAILURES = (
     ),
     Failure(
         re.compile(
-            r"(?:FileNotFoundError|HFValidationError|Repository Not Found|SafetensorError|is not a local folder|PermissionError)"
+            r"(?:FileNotFoundError|Can't load the configuration|HFValidationError|Repository Not Found|SafetensorError|is not a local folder|PermissionError)"
         ),
         "The model or another file could not be read: {line} Check that model_path is complete and that the service's user may read it.",
     ),

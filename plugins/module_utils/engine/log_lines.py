@@ -76,6 +76,7 @@ LINES = (
 _COMPILED = tuple((line.name, re.compile(line.expression)) for line in LINES)
 _PREFIX = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?P<rank>(?: [A-Z_]+\d+)*)\] ")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_BATCH = re.compile(r"\b(?:Prefill|Decode) batch\b")
 _ACCESS = re.compile(r"\"(?:GET|HEAD|POST|PUT|DELETE) \S+ HTTP/[\d.]+\" \d{3}")
 
 
@@ -107,6 +108,11 @@ def events(lines: Iterable[str]) -> Iterator[Event]:
             if match:
                 yield Event(name, prefix.group("rank").strip() if prefix else "", match)
                 break
+
+
+def is_at_work(line: str) -> bool:
+    """A line of a server that is up: a batch, or somebody who asked."""
+    return _BATCH.search(line) is not None or is_access_log(line)
 
 
 def is_access_log(line: str) -> bool:

@@ -71,7 +71,7 @@ STATES: tuple[tuple[str, Callable[[Look], bool], str], ...] = (
     (
         FAILED,
         _restarted,
-        "{unit} ended and was started again while it was waited for, which counts as a failed start. It was last seen {look.place}. {why}",
+        "{unit} ended and is started again while it is waited for, which counts as a failed start. It was last seen {look.place}. {why}",
     ),
     (
         FAILED,

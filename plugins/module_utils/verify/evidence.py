@@ -14,7 +14,7 @@ from typing import Any
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
 from ansible_collections.blackwell.inference.plugins.module_utils.engine import http
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import StartJournal, parse_start
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lines import split_lines
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lines import is_at_work, split_lines
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.milestones import Milestone, follow
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.journald import Entry, read_entries
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.keyed import meminfo
@@ -117,7 +117,7 @@ def gather(run: Run, question: Question, chat: bool = True) -> Evidence:
         listener_is_ours=listener in pids,
         listener_said=_listener_said(listening, listener),
         start=parse_start(lines),
-        start_rotated=bool(entries) and not reached.start_seen,
+        start_rotated=not reached.start_seen and any(is_at_work(line) for line in lines),
         started=entries[0].realtime if entries else None,
         fired_up=_fired_up(entries) if reached.fired_up else None,
         available_bytes=meminfo(_text(Path("/proc/meminfo"))).get("MemAvailable"),

@@ -13,6 +13,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lin
     LINES,
     events,
     is_access_log,
+    is_at_work,
     split_lines,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
@@ -132,6 +133,18 @@ def test_the_argument_dump_is_no_line_of_the_start() -> None:
 
 def test_a_progress_bar_is_as_many_lines_as_updates() -> None:
     assert split_lines("\rshards: 1/2\x1b[A\n\rshards: 2/2\r\n") == ["shards: 1/2", "shards: 2/2"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('[2026-02-24 10:00:00] INFO:     127.0.0.1:5 - "GET /v1/models HTTP/1.1" 200 OK', True),
+        ("[2026-02-24 10:00:00 TP0] Decode batch, #running-req: 1", True),
+        ("Traceback (most recent call last):", False),
+    ],
+)
+def test_a_server_at_work_is_told_from_a_start(line: str, expected: bool) -> None:
+    assert is_at_work(line) is expected
 
 
 @pytest.mark.parametrize(

@@ -110,14 +110,14 @@ CASES: list[tuple[str, Look, dict[str, Any], str, str | None]] = [
         LOADING,
         {"active_state": "activating", "sub_state": "auto-restart"},
         "failed",
-        f"sglang-kimi.service ended and was started again while it was waited for, which counts as a failed start. It was last seen {WHERE}. {{why}}",
+        f"sglang-kimi.service ended and is started again while it is waited for, which counts as a failed start. It was last seen {WHERE}. {{why}}",
     ),
     (
         "was restarted by systemd",
         UP,
         {"n_restarts": 1},
         "failed",
-        "sglang-kimi.service ended and was started again while it was waited for, which counts as a failed start. "
+        "sglang-kimi.service ended and is started again while it is waited for, which counts as a failed start. "
         "It was last seen up by its own word, 95 s after the start of SGLang 0.5.9. {why}",
     ),
     (
@@ -125,7 +125,7 @@ CASES: list[tuple[str, Look, dict[str, Any], str, str | None]] = [
         UP,
         {"invocation_id": "b"},
         "failed",
-        "sglang-kimi.service ended and was started again while it was waited for, which counts as a failed start. "
+        "sglang-kimi.service ended and is started again while it is waited for, which counts as a failed start. "
         "It was last seen up by its own word, 95 s after the start of SGLang 0.5.9. {why}",
     ),
     ("has restarted once, long ago", replace(UP, first_restarts=1), {"n_restarts": 1}, "ready", None),
