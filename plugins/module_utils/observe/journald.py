@@ -93,8 +93,9 @@ def _run(command: Sequence[str], most: int, enough: Callable[[Entry], bool]) -> 
             if stream:
                 stream.close()
     if complete and status != 0:
+        stop = "" if message.endswith(".") else "."
         raise ObservationError(
-            f"journalctl ended with status {status}: {message or 'no message'}. "
+            f"journalctl ended with status {status}: {message or 'no message'}{stop} "
             "The unit's journal was expected; run this as root or as a member of the group systemd-journal."
         )
     return tuple(entries)
