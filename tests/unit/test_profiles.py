@@ -45,9 +45,9 @@ def profile(name):
     return yaml.safe_load((FOLDER / f"{name}.yml").read_text())["inference_profile_data"]
 
 
-def planned(name, hardware):
+def planned(name, hardware, version=None):
     data = profile(name)
-    dialect = dialect_for(data["sglang_version"])
+    dialect = dialect_for(version or data["sglang_version"])
     arguments = checked_arguments(dialect, data["arguments"])
     plan = plan_memory(
         PlanRequest(
@@ -94,6 +94,12 @@ def test_kimi_on_the_design_host():
         "tp-size": 8,
         "trust-remote-code": True,
     }
+
+
+def test_kimi_on_the_newest_engine():
+    plan, _arguments = planned("kimi-k2.5", DESIGN_HOST, version="0.5.23")
+    assert plan.tokens == 157802
+    assert f"{plan.gpu.headroom_bytes / GIB:.2f}" == "4.03"  # a prefill graph takes 1.5 GiB of what 0.5.9 kept
 
 
 def test_kimi_is_what_the_issue_of_its_operator_asks_for():

@@ -21,6 +21,7 @@ class Calibration:
     free_before_load_bytes: int | None = None
     free_after_load_bytes: int | None = None
     graph_bytes: int | None = None
+    prefill_graph: bool = True  # whether graph_bytes holds a prefill graph, if the measured version captured one
     activation_bytes: int | None = None
     ranks: int | None = None
     gpu_memory_total_bytes: int | None = None
@@ -57,6 +58,7 @@ def calibration_from_dict(data: Any) -> Calibration:
         free_before_load_bytes=fields.optional_whole("free_before_load_bytes", 1, _MAX_BYTES),
         free_after_load_bytes=fields.optional_whole("free_after_load_bytes", 0, _MAX_BYTES),
         graph_bytes=fields.optional_whole("graph_bytes", 0, _MAX_BYTES),
+        prefill_graph=fields.flag("prefill_graph") if fields.has("prefill_graph") else Calibration.prefill_graph,
         activation_bytes=fields.optional_whole("activation_bytes", 0, _MAX_BYTES),
         ranks=fields.optional_whole("ranks", 1, 4096),
         gpu_memory_total_bytes=fields.optional_whole("gpu_memory_total_bytes", 1, _MAX_BYTES),

@@ -32,12 +32,13 @@ def largest_batch(
 
 def graph_lines(batch: int, prefill_bytes: int, calibration: Calibration, ranks: int) -> tuple[Line, ...]:
     """A measured figure holds all graphs; an estimate is made of the decode graphs (`batch` 0: none) and an allowance for a prefill graph."""
-    if batch == 0 and prefill_bytes == 0:
-        return ()
-    if calibration.graph_bytes is not None and calibration.ranks in (None, ranks):
-        return (Line("CUDA graphs", calibration.graph_bytes, calibration.source),)
-    decode = f"estimate: 7.5 MiB for each of {batch} requests, as on the design host"
-    lines = [Line("CUDA graphs", batch * _REQUEST_BYTES, decode)] if batch else []
-    if prefill_bytes:
+    lines = []
+    measured = calibration.graph_bytes if calibration.ranks in (None, ranks) else None
+    if measured is not None and (batch or prefill_bytes):
+        lines.append(Line("CUDA graphs", measured, calibration.source))
+    elif batch:
+        decode = f"estimate: 7.5 MiB for each of {batch} requests, as on the design host"
+        lines.append(Line("CUDA graphs", batch * _REQUEST_BYTES, decode))
+    if prefill_bytes and (measured is None or not calibration.prefill_graph):
         lines.append(Line("prefill graph", prefill_bytes, "estimate: the engine's own allowance"))
     return tuple(lines)

@@ -97,6 +97,16 @@ def test_graphs_that_nobody_measured(request_for, version, arguments, serving, e
 
 
 @pytest.mark.parametrize(
+    ("version", "expected_mib"), [("0.5.9", None), ("0.5.17", None), ("0.5.18", 1536), ("0.5.23", 1536)]
+)
+def test_a_prefill_graph_that_the_measured_version_did_not_capture(request_for, version, expected_mib):
+    calibration = {"graph_bytes": 3840 * MIB, "prefill_graph": False}
+    found = sizes(gpu_budget(request_for(version=version, calibration=calibration), 0.88, cached=False))
+    assert found["CUDA graphs"] == 3840 * MIB
+    assert found.get("prefill graph") == (expected_mib * MIB if expected_mib else None)
+
+
+@pytest.mark.parametrize(
     ("version", "gib", "tp", "chunk", "batch"),
     [
         ("0.5.9", 16, 1, 2048, 8),
