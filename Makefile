@@ -44,6 +44,16 @@ molecule: packages ## Roles and playbooks on test hosts; SCENARIO=... for one sc
 test-oldest: ## The oldest lane, ansible-core 2.19 on Python 3.11: unit, sanity and one scenario
 	@PYTHON=$$(tests/tools/interpreter 3.11) SCENARIO=$(OLDEST_SCENARIO) tests/tools/stages unit sanity molecule
 
+.PHONY: demo test-kill benchmark
+demo: packages collections ## The loop with the real engine on a test host: deploy a tiny model, verify it, ask it, deploy it again
+	@$(IN_VENV) tests/tools/demo
+
+test-kill: packages collections ## Kill a play at every one of its tasks, and see each run after it come to the same state
+	$(IN_VENV) pytest tests/integration -m kill $(ARGS)
+
+benchmark: packages collections ## What a run costs that has nothing to do, as ratios
+	$(IN_VENV) env PYTHONPATH=.tree python benchmarks/no_change_run.py
+
 ##### Tools
 
 .PHONY: venv packages collections tree lock clean

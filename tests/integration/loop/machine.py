@@ -133,13 +133,10 @@ class Machine:
         return dict(line.split("=", 1) for line in lines)
 
     def tree(self) -> dict[str, str]:
-        """Every file of the host outside what changes by itself, with what stands in it: to prove that a run touched nothing.
-
-        /etc/machine-id and the like are written at boot, before any play; package caches only change when packages are installed.
-        """
+        """Every file of the host with its mode, owner, size and time, but for what changes by itself and for Ansible's own temporary folder."""
         script = (
             "find / -xdev \\( -path /proc -o -path /sys -o -path /run -o -path /tmp -o -path /var/log -o -path /root/.ansible -o -path /dev"
-            " -o -path /srv \\) -prune -o -printf '%p %y %m %U:%G %s %T@ %l\\n'"
+            " -o -path /srv \\) -prune -o -type d -printf '%p d %m %U:%G\\n' -o -printf '%p %y %m %U:%G %s %T@ %l\\n'"
         )
         return dict(line.split(" ", 1) for line in self.run("sh", "-c", script).splitlines())
 
