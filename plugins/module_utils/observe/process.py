@@ -67,7 +67,7 @@ def _listening_inodes(port: int, proc: Path) -> list[str]:
 
 
 def _open_links(folder: Path) -> list[str]:
-    links = []
+    links: list[str] = []
     try:
         names = os.listdir(folder)
     except OSError:

@@ -163,7 +163,7 @@ def boot(site: Site, name: str, parts: Path, directory: Path) -> Machine:
     variables = {
         "inference_profile": "kimi-k2.5",
         "inference_sglang_wheels": "/srv/wheels",
-        "inference_sglang_requirements": str(parts / "wheels" / f"requirements-{VERSION}.txt"),
+        "inference_sglang_lock": str(parts / "wheels" / f"requirements-{VERSION}.txt"),
         "inference_environment": {"ENGINE_DOUBLE_MEMINFO": MEMINFO, "ENGINE_DOUBLE_SECONDS": "2"},
     }
     return Machine(host, directory, variables)
