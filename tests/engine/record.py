@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+UNAUTHORIZED = "unauthorized.txt"  # asked without the key
 PROMPT = "hello world this is a tiny tokenizer for a tiny model " * 40
 CHAT = {"model": "default", "messages": [{"role": "user", "content": "hello world"}], "max_tokens": 8, "temperature": 0}
 GENERATE = {"text": PROMPT, "sampling_params": {"max_new_tokens": 4, "temperature": 0}}
@@ -40,14 +41,16 @@ CALLS: tuple[tuple[str, str, str, dict[str, Any] | None], ...] = (
     ("get_server_info.json", "GET", "/get_server_info", None),
     ("metrics.txt", "GET", "/metrics", None),
     ("flush_cache.txt", "POST", "/flush_cache", None),
+    (UNAUTHORIZED, "GET", "/v1/models", None),
     ("unknown.txt", "GET", "/no_such_endpoint", None),
 )
 
 
-def call(url: str, method: str, path: str, body: dict[str, Any] | None) -> tuple[int, str, str]:
+def call(url: str, key: str, method: str, path: str, body: dict[str, Any] | None) -> tuple[int, str, str]:
     """Status, content type and text of one request; an error status is an answer like any other."""
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url + path, data=data, method=method, headers={"Content-Type": "application/json"})
+    headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
+    request = urllib.request.Request(url + path, data=data, method=method, headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, answer.headers.get("Content-Type", ""), answer.read().decode()
@@ -70,13 +73,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--command", required=True)
     parser.add_argument("--scrub", action="append", default=[])
     parser.add_argument("--note", action="append", default=[])
+    parser.add_argument("--api-key", default="")
+    parser.add_argument("--no-generation", action="store_true", help="for an engine that can size but not generate")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
     answers: dict[str, dict[str, Any]] = {}
     seen: dict[str, str] = {}
     version = ""
     for name, method, path, body in CALLS:
-        status, content_type, text = call(options.url, method, path, body)
+        if (body is not None and options.no_generation) or (name == UNAUTHORIZED and not options.api_key):
+            continue
+        status, content_type, text = call(
+            options.url, "" if name == UNAUTHORIZED else options.api_key, method, path, body
+        )
         if path == "/server_info":
             version = json.loads(text)["version"]
         if name.endswith(".json") and text.startswith("{"):

@@ -20,6 +20,7 @@ class Dialect:
     rank_died: str  # the launcher's last words when a rank dies without any while starting
     shards_end: str  # what ends each update of the progress bar
     has_ready: bool
+    stop_is_clean: bool  # SIGTERM ends the main process with status 0 (else it ends itself by SIGKILL)
     info_is_resolved: bool  # server info has launch_command, startup_time and graph sizes by phase
     budget_is_shared: bool  # the host memory budget is divided by the ranks of the host (else each rank sees all of it)
     pool_must_exceed_device: bool  # host pool not larger than the device pool: an error (else a warning)
@@ -92,6 +93,7 @@ V0_5_9 = Dialect(
     shards_end="\n",
     rank_died="EOFError",
     has_ready=False,
+    stop_is_clean=False,
     info_is_resolved=False,
     budget_is_shared=False,
     pool_must_exceed_device=True,
@@ -161,6 +163,7 @@ V0_5_23 = Dialect(
     rank_died="RuntimeError: Rank {rank} scheduler died during initialization (exit code: {code}). "
     "If exit code is -9 (SIGKILL), a common cause is the OS OOM killer. Run `dmesg -T | grep -i oom` to check.",
     has_ready=True,
+    stop_is_clean=True,
     info_is_resolved=True,
     budget_is_shared=True,
     pool_must_exceed_device=False,

@@ -119,7 +119,13 @@ class Server:
             return
         # The engine's watchdog looks every five seconds; tests need not wait that long for the same end.
         self.journal.say("draining", requests=0)
-        self._kill_tree()
+        if not self.dialect.stop_is_clean:
+            self._kill_tree()
+        self._end_children()
+        for line in ("Shutting down", "Waiting for application shutdown.", "Application shutdown complete."):
+            self.journal.text(f"INFO:     {line}")
+        self.journal.text(f"INFO:     Finished server process [{os.getpid()}]")
+        os._exit(0)
 
     def _child_failed(self, signum: int, frame: Any) -> None:
         self.journal.say("child_failed_serving" if self.serving else "child_failed")
