@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from ansible_collections.blackwell.inference.tests.testhost import host as hosts
+from ansible_collections.blackwell.inference.tests.testhost import vm as vms
 from ansible_collections.blackwell.inference.tests.testhost.image import SUITES
 from ansible_collections.blackwell.inference.tests.testhost.site import Site, this_site
 
@@ -20,6 +21,7 @@ def site() -> Site:
     """This checkout's place for hosts, cleared of those that an earlier run left when it was killed."""
     site = this_site()
     hosts.gc(site)
+    vms.gc(site)
     return site
 
 
@@ -30,3 +32,12 @@ def testhost(request: pytest.FixtureRequest, site: Site) -> Iterator[hosts.Host]
     host = hosts.up(site, f"pytest-{request.param}-{pid}", request.param, owner_pid=pid)
     yield host
     hosts.down(host)
+
+
+@pytest.fixture(scope="session")
+def vm(site: Site) -> Iterator[vms.Vm]:
+    """The small virtual machine, from its snapshot; seconds for each command, so few of them."""
+    pid = os.getpid()
+    machine = vms.up(site, f"pytest-{pid}", owner_pid=pid)
+    yield machine
+    vms.down(machine)

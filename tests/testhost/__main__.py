@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
 import sys
 from pathlib import Path
 
 from . import host as hosts
+from . import ssh, vm
 from .command import HostError
 from .image import SUITES, images
 from .site import Site, this_site
@@ -47,12 +50,28 @@ def show(site: Site, wish: argparse.Namespace) -> None:
 
 
 def gc(site: Site, wish: argparse.Namespace) -> None:
-    for name in hosts.gc(site, everything=wish.all):
+    for name in [*hosts.gc(site, everything=wish.all), *vm.gc(site, everything=wish.all)]:
         print("removed", name)
 
 
+def vm_up(site: Site, wish: argparse.Namespace) -> None:
+    machine = vm.up(site, wish.name, owner_pid=wish.owner)
+    print(machine.name, "127.0.0.1", machine.port)
+
+
+def vm_down(site: Site, wish: argparse.Namespace) -> None:
+    for machine in vm.vms(site):
+        if machine.name in wish.names:
+            vm.down(machine)
+
+
+def vm_execute(site: Site, wish: argparse.Namespace) -> None:
+    command = [*vm.find(site, wish.name).ssh, shlex.join(wish.command)]
+    os.execvp(command[0], command)
+
+
 def key(site: Site, wish: argparse.Namespace) -> None:
-    hosts.make_key(site)
+    ssh.make_key(site)
     print(site.key)
 
 
@@ -95,6 +114,16 @@ def parser() -> argparse.ArgumentParser:
     command("list", show, "Hosts of this checkout: name, suite, address, state, directory.")
     one = command("gc", gc, "Remove hosts whose owner or launcher is gone, and stray links and cgroups.")
     one.add_argument("--all", action="store_true", help="remove all hosts of this checkout")
+
+    one = command("vm-up", vm_up, "Start a small virtual machine, print its name and where ssh reaches it.")
+    one.add_argument("name")
+    one.add_argument("--owner", type=int, metavar="PID", help="as for up")
+    one = command("vm-down", vm_down, "Remove virtual machines, as far as they are there.")
+    one.add_argument("names", nargs="+", metavar="NAME")
+    one = command("vm-exec", vm_execute, "Run a program in a virtual machine as root, through ssh.")
+    one.add_argument("name")
+    one.add_argument("command", nargs="+", metavar="CMD")
+
     command("key", key, "Print the path of the ssh key that opens every host.")
     return top
 

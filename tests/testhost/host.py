@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -20,8 +19,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from . import cgroup, dressing, network, owner, pip
-from .command import HostError, attempt, run, sentence_list, tail
+from . import cgroup, dressing, network, owner, pip, ssh
+from .command import HostError, attempt, sentence_list, tail
 from .image import image
 from .removal import remove_tree
 from .site import Site, machine_lock
@@ -33,7 +32,6 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # A visitor's parent stays outside the host's process namespace. nsenter as that parent would stop itself for good when a shutdown
 # stops its child, and keep the child's end from being noticed, which the shutdown waits for; a shell just waits.
 WAIT = ("sh", "-c", '"$@"; exit $?', "sh")
-SSH_OPTIONS = ("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR")
 
 
 @dataclass(frozen=True)
@@ -72,19 +70,12 @@ class Host:
     @property
     def ssh(self) -> list[str]:
         """The command line that reaches root on this host; append the remote command."""
-        return ["ssh", "-i", str(self.site.key), *SSH_OPTIONS, f"root@{self.address}"]
+        return ssh.command(self.site, self.address)
 
     @property
     def inventory(self) -> dict[str, Any]:
         """The host as an Ansible inventory, in the group that the playbooks want."""
-        variables = {
-            "ansible_host": self.address,
-            "ansible_user": "root",
-            "ansible_python_interpreter": "/usr/bin/python3",
-            "ansible_ssh_private_key_file": str(self.site.key),
-            "ansible_ssh_common_args": " ".join(SSH_OPTIONS),
-        }
-        return {"inference": {"hosts": {self.name: variables}}}
+        return {"inference": {"hosts": {self.name: ssh.variables(self.site, self.address)}}}
 
     def execute(self, *argv: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run a program in the host as root, not through ssh; a failure is a HostError unless check is false."""
@@ -140,7 +131,7 @@ def up(
     if not NAME.fullmatch(name):
         raise HostError(f"{name!r} is no host name; it must be small letters, digits and hyphens, 32 at most.")
     lower = image(site, suite)
-    make_key(site)
+    ssh.make_key(site)
     host = reserve(site, name, suite, address, binds, owner_pid)
     try:
         furnish(host)
@@ -194,7 +185,7 @@ def furnish(host: Host) -> None:
         dressing.write(upper / "etc/pip.conf", settings)
     for private in ("root", "root/.ssh"):
         (upper / private).mkdir(mode=0o700)
-    dressing.write(upper / "root/.ssh/authorized_keys", host.site.key.with_suffix(".pub").read_text())
+    dressing.write(upper / "root/.ssh/authorized_keys", ssh.public_key(host.site))
 
 
 def launch(host: Host, lower: Path) -> None:
@@ -241,11 +232,7 @@ def last_words(host: Host) -> str:
 
 
 def ssh_answers(host: Host) -> bool:
-    try:
-        with socket.create_connection((host.address, 22), timeout=1) as connection:
-            return connection.recv(4) == b"SSH-"
-    except OSError:
-        return False
+    return ssh.answers(host.address)
 
 
 def down(host: Host) -> None:
@@ -324,11 +311,3 @@ def read(site: Site, path: Path) -> Host:
 
 def state(host: Host) -> str:
     return "up" if host.running else "dead"
-
-
-def make_key(site: Site) -> None:
-    with machine_lock():
-        if not site.key.exists():
-            site.key.parent.mkdir(parents=True, exist_ok=True)
-            attempt("rm", "-f", str(site.key.with_suffix(".pub")))
-            run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "blackwell test hosts", "-f", str(site.key))

@@ -63,9 +63,13 @@ def image(site: Site, suite: str) -> Path:
 
 def recipe_key(suite: str) -> str:
     digest = hashlib.sha256(json.dumps([suite, RECIPE, os.environ.get("BLACKWELL_DEBIAN_MIRROR")]).encode())
-    for path in (CUSTOMIZE, *sorted(CERTIFICATES.glob("*.crt"))):
+    for path in (CUSTOMIZE, *certificates()):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def certificates() -> list[Path]:
+    return sorted(CERTIFICATES.glob("*.crt"))
 
 
 def build(suite: str, target: Path) -> None:
