@@ -133,6 +133,28 @@ def test_a_server_swapped_underneath_fails_the_verification(deployed):
     assert verdict(deployed)["passed"] is True
 
 
+def test_a_key_is_asked_for_and_shown_nowhere(deployed):
+    key = "sk-quite-secret-4711"
+    run = deployed.play("deploy.yml", "-vvv", "--diff", inference_api_key=key).expect()
+    shown = run.text.replace(json.dumps(key), "")  # ansible-playbook repeats its own command line
+    told = [line for line in shown.splitlines() if key in line]
+    assert told == []
+    assert "api-key is new" in run.text
+    records = deployed.run(
+        "sh",
+        "-c",
+        f"grep -rls {key} /etc /opt/blackwell-inference /run /root /tmp /usr/local /var --exclude-dir=journal || true",
+    )
+    assert set(records.split()) <= {CONFIG, "/run/sglang-kimi/started/server.yaml"}
+    answer = deployed.run(
+        "sh",
+        "-c",
+        "/usr/bin/python3 -c \"import urllib.request as u; u.urlopen('http://127.0.0.1:30000/v1/models')\" 2>&1 || true",
+    )
+    assert "401" in answer
+    deployed.play("deploy.yml").expect()
+
+
 def test_a_hand_made_unit_is_adopted_with_a_backup(virgin):
     virgin.run(
         "sh",
