@@ -4,6 +4,7 @@ shopt -s inherit_errexit
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 root=${tools%/tests/tools}
 cache=${BLACKWELL_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/blackwell-inference}
+export PIP_CACHE_DIR=$cache/pip
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
