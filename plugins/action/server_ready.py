@@ -49,7 +49,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             try:
                 if dropped:
                     self._connection.reset()
-                arguments = dict(self._task.args, _watch=watch)
+                arguments = dict(self._task.args, watch=watch)
                 return dict(self._execute_module(module_name=MODULE, module_args=arguments, task_vars=task_vars))
             except AnsibleConnectionFailure as error:
                 pause = next(pauses, None)

@@ -59,6 +59,9 @@ options:
     description: How long one call on the host watches.
     type: float
     default: 5
+  watch:
+    description: What the last call returned under RV(watch). The action plugin passes it on; a task has no use for it.
+    type: dict
 """
 
 EXAMPLES = r"""
@@ -164,7 +167,7 @@ ARGUMENTS = {
     "pinned_bytes_total": {"type": "int"},
     "stall_seconds": {"type": "float", "default": 300},
     "observe_seconds": {"type": "float", "default": 5},
-    "_watch": {"type": "dict"},  # what the last call returned as `watch`; set by the action plugin only
+    "watch": {"type": "dict"},
 }
 
 
@@ -184,7 +187,7 @@ def read_wish(params: dict[str, Any]) -> Wish:
 
 def main() -> None:
     module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
-    watch = Watch.from_dict(module.params["_watch"])
+    watch = Watch.from_dict(module.params["watch"])
     try:
         readiness = watch_start(
             module.run_command,

@@ -119,7 +119,7 @@ def test_what_one_call_saw_the_next_one_remembers(start: Start) -> None:
         result = start.wait(stall_seconds=3, observe_seconds=0)
     assert (result["readiness"]["state"], result["readiness"]["phase"]) == ("loading", "loading weights")
     time.sleep(3)
-    result = start.wait(stall_seconds=3, observe_seconds=0, _watch=result["watch"])
+    result = start.wait(stall_seconds=3, observe_seconds=0, watch=result["watch"])
     assert result["readiness"]["state"] == "hung"
     assert result["readiness"]["silent_seconds"] >= 3
 
@@ -150,7 +150,7 @@ def test_a_restart_by_systemd_is_a_failed_start_with_the_first_ones_reason(start
     first = start.wait(observe_seconds=0)
     start.systemd.journal("second").write_text("[2026-02-24 10:00:40] Load weight begin. avail mem=94.04 GB\n")
     start.systemd.set_unit(UNIT, ActiveState="active", InvocationID="second", NRestarts="1")
-    result = start.wait(_watch=first["watch"])
+    result = start.wait(watch=first["watch"])
     assert result["readiness"]["state"] == "failed"
     assert "was started again while it was waited for, which counts as a failed start" in result["msg"]
     assert "A GPU ran out of memory: " in result["msg"]

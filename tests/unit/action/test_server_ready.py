@@ -37,7 +37,7 @@ class Wait(server_ready.ActionModule):
         self.resets: list[bool] = []
 
     def _execute_module(self, **call: Any) -> Any:
-        self.watches.append(call["module_args"]["_watch"])
+        self.watches.append(call["module_args"]["watch"])
         answer = next(self.answers)
         if isinstance(answer, Exception):
             raise answer
