@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.engine.argumen
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import calibration_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.hardware import host_from_hardware
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_config import model_from_config
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import model_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
@@ -102,6 +105,13 @@ def test_kimi_on_the_newest_engine():
     assert f"{plan.gpu.headroom_bytes / GIB:.2f}" == "4.03"  # a prefill graph takes 1.5 GiB of what 0.5.9 kept
 
 
+def test_kimis_facts_are_those_of_its_config():
+    config = json.loads((FOLDER.parents[1] / "tests" / "data" / "models" / "kimi-k2.5" / "config.json").read_text())
+    facts = model_from_dict(profile("kimi-k2.5")["model"])
+    read = model_from_config("kimi-k2.5", config, None, facts.weights, "f00d", "kimi-k2.5")
+    assert replace(read, identity=None, sources={}) == facts
+
+
 def test_kimi_is_what_the_issue_of_its_operator_asks_for():
     data = profile("kimi-k2.5")
     assert (data["instance"], data["port"], data["name"]) == ("kimi", 30000, "kimi-k2.5")
@@ -123,7 +133,6 @@ def test_the_tiny_model_on_a_small_host():
         "device": "cpu",
         "enable-cache-report": True,
         "enable-metrics": True,
-        "load-format": "dummy",
         "max-total-tokens": 40000,
         "tp-size": 1,
     }

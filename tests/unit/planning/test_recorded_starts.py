@@ -11,37 +11,44 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import model_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_config import model_from_config
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import Weights
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
+from ansible_collections.blackwell.inference.tests.engine.tiny_models import CONFIGS
 
 ROOT = Path(__file__).parents[3]
 RECORDED = ROOT / "tests" / "data" / "sglang"
-WISHES = {"--max-total-tokens": "max_total_tokens", "--page-size": "page_size", "--hicache-ratio": "hicache_ratio"}
+WISHES = {
+    "--max-total-tokens": ("max_total_tokens", int),
+    "--page-size": ("page_size", int),
+    "--hicache-ratio": ("hicache_ratio", float),
+    "--hicache-size": ("hicache_size", int),
+}
+STARTS = ["0.5.9/cpu-llama-hicache", "0.5.23/cpu-llama-hicache", "0.5.23/cpu-deepseek-hicache"]
 
 
-def wishes(version: str) -> dict[str, float]:
-    """The serving wishes behind the recorded command line."""
-    words = json.loads((RECORDED / version / "cpu-llama-hicache" / "PROVENANCE.json").read_text())["command"].split()
-    given = {WISHES[word]: words[place + 1] for place, word in enumerate(words) if word in WISHES}
-    return {key: float(value) if key == "hicache_ratio" else int(value) for key, value in given.items()}
+def command_line(recorded: Path) -> tuple[str, dict[str, float]]:
+    """(the model's name, the serving wishes) behind a recorded command line."""
+    words = json.loads((recorded / "PROVENANCE.json").read_text())["command"].split()
+    given = [(WISHES[word], words[place + 1]) for place, word in enumerate(words) if word in WISHES]
+    return words[words.index("--served-model-name") + 1], {key: kind(value) for (key, kind), value in given}
 
 
-@pytest.fixture(params=["0.5.9", "0.5.23"])
+@pytest.fixture(params=STARTS)
 def start(request: pytest.FixtureRequest, plan: Callable[..., MemoryPlan]) -> tuple[MemoryPlan, Path]:
-    profile = yaml.safe_load((ROOT / "playbooks" / "profiles" / "tiny-llama.yml").read_text())["inference_profile_data"]
+    recorded = RECORDED / request.param
+    name, wishes = command_line(recorded)
     planned = plan(
-        version=request.param,
-        model=model_from_dict(profile["model"]),
+        version=request.param.split("/")[0],
+        model=model_from_config(name, CONFIGS[name], None, Weights(279168, 4, "safetensors"), "f00d", name),
         hardware={"gpus": 0, "ram_gib": 24, "ram_available_gib": 22},
-        arguments={"load-format": "dummy"},
         device="cpu",
         tp=1,
         mem_fraction_static=None,
-        **wishes(request.param),
+        **wishes,
     )
-    return planned, RECORDED / request.param / "cpu-llama-hicache"
+    return planned, recorded
 
 
 def test_pool_and_running_requests(start: tuple[MemoryPlan, Path]) -> None:
