@@ -18,6 +18,11 @@ description:
     No remembered stamp takes part in that.
 extends_documentation_fragment:
   - blackwell.inference.attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
 options:
   instance:
     description: Name of the instance; its unit is C(sglang-<instance>.service).

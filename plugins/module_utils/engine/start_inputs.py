@@ -20,8 +20,10 @@ DIGEST_VARIABLE = "BLACKWELL_START_DIGEST"
 KINDS = ("config", "environment", "unit")
 
 _MANAGER_KEYS = re.compile(
-    r"(Type|Restart\w*|Timeout\w+|StartLimit\w+|Kill\w+|SendSIG\w+|FinalKillSignal|SuccessExitStatus|ExecStartPre|ExecStartPost|ExecCondition|ExecStop\w*|ExecReload"
-    r"|OOM\w+|Memory\w+|Tasks\w+|CPU(Weight|Quota\w*)|IO\w+Weight|NotifyAccess|GuessMainPID|PIDFile|RemainAfterExit|Watchdog\w+)"
+    r"(Type|Restart\w*|Timeout\w+|StartLimit\w+|Kill\w+|SendSIG\w+|FinalKillSignal|SuccessExitStatus"
+    r"|ExecStartPre|ExecStartPost|ExecCondition|ExecStop\w*|ExecReload"
+    r"|OOM\w+|Memory\w+|Tasks\w+|CPU(Weight|Quota\w*)|IO\w+Weight"
+    r"|NotifyAccess|GuessMainPID|PIDFile|RemainAfterExit|Watchdog\w+)"
 )
 """Keys of [Service] that systemd itself acts on (systemd.service, systemd.kill and systemd.resource-control of 247 to 257); the process never sees them."""
 
