@@ -15,7 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from ansible_collections.blackwell.inference.tests.integration.loop.machine import Machine, boot, make_parts
+from ansible_collections.blackwell.inference.tests.doubles.parts import make_parts
+from ansible_collections.blackwell.inference.tests.integration.loop.machine import Machine, boot
 from ansible_collections.blackwell.inference.tests.testhost import host as hosts
 from ansible_collections.blackwell.inference.tests.testhost.site import this_site
 

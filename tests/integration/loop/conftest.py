@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.blackwell.inference.tests.integration.loop.machine import Machine, boot, make_parts
+from ansible_collections.blackwell.inference.tests.doubles.parts import make_parts
+from ansible_collections.blackwell.inference.tests.integration.loop.machine import Machine, boot
 from ansible_collections.blackwell.inference.tests.testhost import host as hosts
 from ansible_collections.blackwell.inference.tests.testhost.site import Site
 

@@ -15,8 +15,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.blackwell.inference.tests.doubles.checkpoint import write_checkpoint
-from ansible_collections.blackwell.inference.tests.doubles.engine.build import build
 from ansible_collections.blackwell.inference.tests.testhost import host as hosts
 from ansible_collections.blackwell.inference.tests.testhost.host import Host
 from ansible_collections.blackwell.inference.tests.testhost.site import Site
@@ -24,8 +22,6 @@ from ansible_collections.blackwell.inference.tests.testhost.site import Site
 ROOT = Path(__file__).resolve().parents[3]
 CALLBACKS = ROOT / "tests" / "callbacks"
 DATA = ROOT / "tests" / "data"
-KIMI_SHARDS = 64
-KIMI_BYTES = 547 * 10**9
 VERSION = "0.5.9"
 MEMINFO = "/dev/shm/meminfo"
 """The host's memory, where a hardened unit may still read and write it: systemd gives such a unit a /proc without the covers."""
@@ -139,17 +135,6 @@ class Machine:
             " -o -path /srv \\) -prune -o -type d -printf '%p d %m %U:%G\\n' -o -printf '%p %y %m %U:%G %s %T@ %l\\n'"
         )
         return dict(line.split(" ", 1) for line in self.run("sh", "-c", script).splitlines())
-
-
-def make_parts(directory: Path) -> Path:
-    """What every machine gets to see below /srv: wheels of the engine double, the checkpoint, and one that was cut off."""
-    for version in ("0.5.9", "0.5.23"):
-        build(version, directory / "wheels")
-    config = json.loads((DATA / "models" / "kimi-k2.5" / "config.json").read_text(encoding="utf-8"))
-    write_checkpoint(directory / "models" / "kimi-k2.5", config, KIMI_SHARDS, KIMI_BYTES // KIMI_SHARDS)
-    write_checkpoint(directory / "models" / "truncated", config, 2, 1 << 20)
-    os.truncate(directory / "models" / "truncated" / "model-00001-of-000002.safetensors", 1 << 19)
-    return directory
 
 
 def boot(site: Site, name: str, parts: Path, directory: Path) -> Machine:

@@ -50,7 +50,6 @@ def test_what_the_process_does_not_feel_is_put_right_without_a_restart(deployed,
     deployed.run("sh", "-c", spoil)
     assert deployed.play("deploy.yml").expect().changed_tasks == changed
     assert invocation(deployed) == before
-    deployed.play("deploy.yml").expect(changed=0)
 
 
 @pytest.mark.parametrize(
@@ -79,9 +78,6 @@ def test_a_process_that_is_not_as_wanted_is_replaced_once(deployed, spoil, reaso
     run = deployed.play("deploy.yml").expect()
     assert "Start | Start the engine, at boot as well" in run.changed_tasks
     assert reason in run.text
-    after = invocation(deployed)
-    deployed.play("deploy.yml").expect(changed=0)
-    assert invocation(deployed) == after
     assert deployed.show(UNIT, "DropInPaths", "NRestarts") == {"DropInPaths": "", "NRestarts": "0"}
 
 
@@ -91,8 +87,8 @@ def test_one_changed_flag_is_exactly_one_restart(deployed):
     assert "Reasons: mem-fraction-static: 0.88 becomes 0.85." in run.text
     assert starts(deployed) == before + 1
     deployed.play("deploy.yml", inference_serving={"mem_fraction_static": 0.85}).expect(changed=0)
+    assert starts(deployed) == before + 1
     deployed.play("deploy.yml").expect()
-    assert starts(deployed) == before + 2
 
 
 def starts(machine: Machine) -> int:
@@ -108,8 +104,6 @@ def starts(machine: Machine) -> int:
 def test_what_only_people_read_changes_without_a_restart(deployed, variables):
     before = invocation(deployed)
     assert deployed.play("deploy.yml", **variables).expect().changed_tasks == ["Files | Write the files that differ"]
-    deployed.play("deploy.yml", **variables).expect(changed=0)
-    deployed.play("deploy.yml").expect()
     assert invocation(deployed) == before
 
 
@@ -153,6 +147,12 @@ def test_a_key_is_asked_for_and_shown_nowhere(deployed):
     )
     assert "401" in answer
     deployed.play("deploy.yml").expect()
+
+
+def test_after_all_that_nothing_is_left_to_do(deployed):
+    before = invocation(deployed)
+    deployed.play("deploy.yml").expect(changed=0)
+    assert invocation(deployed) == before
 
 
 def test_a_hand_made_unit_is_adopted_with_a_backup(virgin):
