@@ -203,6 +203,7 @@ def test_sizes_follow_the_arguments(start: Any, version: str, fraction: float, t
         r" TP([0-7])\] KV Cache is allocated\.(?: dtype: torch\.bfloat16,)? #tokens: (\d+), KV size: ([\d.]+) GB", log
     )
     assert sorted(pool) == [(str(rank), str(tokens), kv) for rank in range(8)]
+    assert log.count("Capture target prefill CUDA graph end. ") == (8 if version == "0.5.23" else 0)
     assert re.findall(r"aph end\..*mem usage=3\.75 GB[.,] avail mem=([\d.]+) GB", log) == [free] * 8
     assert (
         f"max_total_num_tokens={tokens}, chunked_prefill_size=8192, max_prefill_tokens=16384, max_running_requests=2048, "

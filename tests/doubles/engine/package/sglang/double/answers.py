@@ -129,6 +129,7 @@ class Answers:
         graphs = dict.fromkeys(
             ("prefill", "decode", "target_verify", "draft_prefill", "draft_decode", "draft_extend"), 0.0
         )
+        graphs["prefill"] = round(sizes.prefill_graphs_gib, 3)
         graphs["decode"] = round(sizes.graphs_gib, 3)
         return {
             "weight": round(sizes.weights_gib, 3),

@@ -66,6 +66,9 @@ V0_5_9 = Dialect(
         "multimodal_reserve": "",
         "kv_latent": "KV Cache is allocated. #tokens: {tokens}, KV size: {kv:.2f} GB",
         "kv_grouped": "KV Cache is allocated. #tokens: {tokens}, K size: {k:.2f} GB, V size: {v:.2f} GB",
+        "prefill_graphs_begin": "",
+        "prefill_graphs_end": "",
+        "prefill_graphs_off": "",
         "graphs_begin": "Capture cuda graph begin. This can take up to several minutes. avail mem={available:.2f} GB",
         "graphs_sizes": "Capture cuda graph bs {sizes}",
         "graphs_end": "Capture cuda graph end. Time elapsed: {elapsed:.2f} s. mem usage={used:.2f} GB. avail mem={available:.2f} GB.",
@@ -132,6 +135,11 @@ V0_5_23 = Dialect(
         "(feature-transport pools + embedding cache).",
         "kv_latent": "KV Cache is allocated. dtype: torch.{dtype}, #tokens: {tokens}, KV size: {kv:.2f} GB",
         "kv_grouped": "KV Cache is allocated. dtype: torch.{dtype}, #tokens: {tokens}, K size: {k:.2f} GB, V size: {v:.2f} GB",
+        "prefill_graphs_begin": "Capture target prefill CUDA graph begin. backend=breakable, num_tokens={sizes}, avail mem={available:.2f} GB",
+        "prefill_graphs_end": "Capture target prefill CUDA graph end. elapsed={elapsed:.2f} s, mem usage={used:.2f} GB, "
+        "avail mem={available:.2f} GB.",
+        "prefill_graphs_off": "Disable prefill CUDA graph because cuda_graph_config resolved prefill.backend='disabled' "
+        "(e.g. via --cuda-graph-backend-prefill=disabled or auto-disable rules).",
         "graphs_begin": "Capture target decode CUDA graph begin. backend=full, num_tokens_per_req=1, avail mem={available:.2f} GB",
         "graphs_sizes": "",
         "graphs_end": "Capture target decode CUDA graph end. bs={sizes}, elapsed={elapsed:.2f} s, "

@@ -35,6 +35,7 @@ class Host:
     graphs_gib: float  # for the full list of batch sizes
     graphs_batch_sizes: int  # how long that list was
     process_gib: float  # host memory of a rank's process beside its pinned pool
+    prefill_graphs_gib: float  # of a version that captures prefill graphs
     prefill_needs_gib: float  # free memory below which a full prefill chunk runs out of it
 
     @staticmethod

@@ -27,6 +27,14 @@ from sglang.double.sizing import EngineError, HostPool, Sizes
 
 READY = b"r"
 PIN_STEPS = 8
+# As 0.5.23 lists them in its resolved cuda_graph_config.
+PREFILL_GRAPH_TOKENS = [
+    *range(4, 33, 4),
+    *range(48, 257, 16),
+    *range(288, 513, 32),
+    *range(576, 1025, 64),
+    *range(1280, 2049, 256),
+]
 PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15
 OUT_OF_MEMORY = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {want:.2f} GiB. GPU {rank} has a total capacity of {total:.2f} GiB "
@@ -160,11 +168,20 @@ class Rank:
         self._journal.say("pool_end", available=sizes.pooled_gib)
         self._after("pools")
 
+    def _prefill_graphs(self, sizes: Sizes) -> None:
+        if not sizes.prefill_graphs:
+            self._journal.say("prefill_graphs_off")
+            return
+        self._journal.say("prefill_graphs_begin", sizes=PREFILL_GRAPH_TOKENS, available=sizes.pooled_gib)
+        left = sizes.pooled_gib - sizes.prefill_graphs_gib
+        self._journal.say("prefill_graphs_end", elapsed=0.0, used=sizes.prefill_graphs_gib, available=left)
+
     def _graphs(self, sizes: Sizes) -> None:
+        self._prefill_graphs(sizes)
         if not sizes.graph_batch_sizes:
             return
         began = time.monotonic()
-        self._journal.say("graphs_begin", available=sizes.pooled_gib)
+        self._journal.say("graphs_begin", available=sizes.pooled_gib - sizes.prefill_graphs_gib)
         if sizes.free_gib <= 0:
             failure = OUT_OF_MEMORY.format(
                 want=0.25,

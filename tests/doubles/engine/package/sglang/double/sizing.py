@@ -50,6 +50,8 @@ class Sizes:
     request_table_gib: float
     graph_batch_sizes: tuple[int, ...]
     graphs_gib: float
+    prefill_graphs: bool
+    prefill_graphs_gib: float
     page: int
 
     @property
@@ -62,7 +64,7 @@ class Sizes:
 
     @property
     def free_gib(self) -> float:
-        return self.pooled_gib - self.graphs_gib
+        return self.pooled_gib - self.prefill_graphs_gib - self.graphs_gib
 
 
 def of(options: argparse.Namespace, model: Model, host: Host, dialect: Dialect) -> Sizes:
@@ -84,6 +86,7 @@ def of(options: argparse.Namespace, model: Model, host: Host, dialect: Dialect) 
     tokens = min(profiled, options.max_total_tokens or profiled) // page * page
     rows, requests = _requests(options.max_running_requests, profiled, tokens, context, dialect)
     batch_sizes = _graph_batch_sizes(options, ranks, requests, cuda)
+    prefill_graphs = cuda and bool(dialect.lines["prefill_graphs_begin"]) and not _prefill_graphs_off(options)
     return Sizes(
         cuda=cuda,
         fraction=fraction,
@@ -101,6 +104,8 @@ def of(options: argparse.Namespace, model: Model, host: Host, dialect: Dialect) 
         graph_batch_sizes=batch_sizes,
         # In proportion to the number of graphs, as far as one recording tells.
         graphs_gib=host.graphs_gib * len(batch_sizes) / host.graphs_batch_sizes,
+        prefill_graphs=prefill_graphs,
+        prefill_graphs_gib=host.prefill_graphs_gib if prefill_graphs else 0.0,
         page=page,
     )
 
@@ -155,6 +160,14 @@ def _requests(asked: int | None, profiled: int, tokens: int, context: int, diale
         return running + 1, running
     rows = asked or estimate
     return rows, min(asked or tokens // 2, rows)
+
+
+def _prefill_graphs_off(options: argparse.Namespace) -> bool:
+    return bool(
+        options.disable_cuda_graph
+        or options.disable_prefill_cuda_graph
+        or options.cuda_graph_backend_prefill == "disabled"
+    )
 
 
 def _graph_batch_sizes(options: argparse.Namespace, ranks: int, requests: int, cuda: bool) -> tuple[int, ...]:
