@@ -171,12 +171,11 @@ class Answers:
         new = self._produce(limit)
         text = " ".join(WORDS[at % len(WORDS)] for at in range(new))
         reasons = self.arguments.get("reasoning_parser") is not None
-        message = {
-            "role": "assistant",
-            "content": None if reasons else text,
-            "reasoning_content": text if reasons else None,
-            "tool_calls": None,
-        }
+        message: dict[str, Any] = {"role": "assistant", "content": text, "reasoning_content": None}
+        if reasons:
+            message.update(content=self.dialect.empty_content, reasoning_content=text)
+        if self.dialect.says_no_tool_calls:
+            message["tool_calls"] = None
         details = {"cached_tokens": cached} if self.arguments.get("enable_cache_report") else None
         return {
             "id": uuid.uuid4().hex,

@@ -20,6 +20,8 @@ class Dialect:
     rank_died: str  # the launcher's last words when a rank dies without any while starting
     shards_end: str  # what ends each update of the progress bar
     has_ready: bool
+    empty_content: str | None  # of a message that is all reasoning
+    says_no_tool_calls: bool  # a message without tool calls has the key all the same
     stop_is_clean: bool  # SIGTERM ends the main process with status 0 (else it ends itself by SIGKILL)
     info_is_resolved: bool  # server info has launch_command, startup_time and graph sizes by phase
     budget_is_shared: bool  # the host memory budget is divided by the ranks of the host (else each rank sees all of it)
@@ -96,6 +98,8 @@ V0_5_9 = Dialect(
     shards_end="\n",
     rank_died="EOFError",
     has_ready=False,
+    empty_content=None,
+    says_no_tool_calls=True,
     stop_is_clean=False,
     info_is_resolved=False,
     budget_is_shared=False,
@@ -171,6 +175,8 @@ V0_5_23 = Dialect(
     rank_died="RuntimeError: Rank {rank} scheduler died during initialization (exit code: {code}). "
     "If exit code is -9 (SIGKILL), a common cause is the OS OOM killer. Run `dmesg -T | grep -i oom` to check.",
     has_ready=True,
+    empty_content="",
+    says_no_tool_calls=False,
     stop_is_clean=True,
     info_is_resolved=True,
     budget_is_shared=True,
