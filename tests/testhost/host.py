@@ -162,6 +162,7 @@ def reserve(site: Site, name: str, suite: str, wish: str | None, binds: Sequence
         host = Host(
             name, suite, address, maker, owner.identify(owner_pid) if owner_pid else None, tuple(binds), site=site
         )
+        remove_tree(host.directory)  # without a record it is what a killed process left
         host.directory.mkdir(parents=True)
         record = {key: value for key, value in asdict(host).items() if key != "site"}
         (host.directory / "host.json").write_text(json.dumps(record, indent=1) + "\n")
@@ -249,7 +250,7 @@ def down(host: Host) -> None:
 def leave(site: Site) -> None:
     """The last host is gone: nothing of this checkout stays but the cache."""
     network.lower_network(site)
-    if site.directory.is_dir():
+    if site.directory.is_dir() and not any(site.directory.iterdir()):
         site.directory.rmdir()
 
 
@@ -294,18 +295,23 @@ def sweep(site: Site) -> list[str]:
 
 
 def hosts(site: Site) -> list[Host]:
-    return [read(site, path) for path in sorted(site.directory.glob("*/host.json"))]
+    found = [read(site, path) for path in sorted(site.directory.glob("*/host.json"))]
+    return [host for host in found if host]
 
 
 def find(site: Site, name: str) -> Host:
-    path = site.directory / name / "host.json"
-    if not path.exists():
+    host = read(site, site.directory / name / "host.json")
+    if host is None:
         raise HostError(f"There is no host {name}; there are: {sentence_list([host.name for host in hosts(site)])}.")
-    return read(site, path)
+    return host
 
 
-def read(site: Site, path: Path) -> Host:
-    record = json.loads(path.read_text())
+def read(site: Site, path: Path) -> Host | None:
+    """None when there is no record, or no longer: another process may be removing the host."""
+    try:
+        record = json.loads(path.read_text())
+    except FileNotFoundError:
+        return None
     return Host(**{**record, "binds": tuple(record["binds"])}, site=site)
 
 
