@@ -54,11 +54,8 @@ def _restarted(look: Look) -> bool:
 
 
 def _ready(look: Look) -> bool:
-    return (
-        look.unit.active_state in ("active", "reloading")
-        and look.serving
-        and (look.milestone.fired_up or not look.milestone.start_seen)
-    )
+    up = look.unit.active_state in ("active", "reloading") and not look.start_queued
+    return up and look.serving and (look.milestone.fired_up or not look.milestone.start_seen)
 
 
 # The first row that holds is the state. A unit in activating/start-post is loading: a gate in it may wait for the API.

@@ -102,9 +102,8 @@ def _look(run: Run, wish: Wish, watch: Watch) -> dict[str, Any]:
     unit = unit_state(run, wish.unit)
     if watch.restarts is None:
         watch.restarts = unit.n_restarts
-    idle = unit.active_state in ("inactive", "failed")
-    queued = idle and show_properties(run, unit.name, ["Job"]).get("Job", "0") not in ("", "0")
-    if watch.invocation_id is None and unit.active_state != "inactive" and not queued:
+    queued = watch.invocation_id is None and _start_queued(run, unit)
+    if watch.invocation_id is None and unit.active_state not in ("inactive", "deactivating") and not queued:
         watch.invocation_id = unit.invocation_id
     _read_journal(watch, unit)
     counters = _count(unit)
@@ -127,6 +126,14 @@ def _look(run: Run, wish: Wish, watch: Watch) -> dict[str, Any]:
         elapsed_seconds=_elapsed(watch),
     )
     return _readiness(wish, watch, look, counters)
+
+
+def _start_queued(run: Run, unit: UnitState) -> bool:
+    """A start or restart that systemd has not begun. What is seen until then is the last run, and not what is waited for."""
+    return unit.active_state != "activating" and show_properties(run, unit.name, ["Job"]).get("Job", "0") not in (
+        "",
+        "0",
+    )
 
 
 def _read_journal(watch: Watch, unit: UnitState) -> None:

@@ -152,6 +152,14 @@ CASES: list[tuple[str, Look, dict[str, Any], str, str | None]] = [
         "loading",
         None,
     ),
+    ("is up, and queued to restart", replace(UP, first_invocation=None, start_queued=True), {}, "loading", None),
+    (
+        "is being stopped before its restart",
+        replace(LOADING, first_invocation=None),
+        {"active_state": "deactivating"},
+        "loading",
+        None,
+    ),
     (
         "is not installed",
         replace(LOADING, first_invocation=None),
