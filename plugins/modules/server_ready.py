@@ -153,7 +153,7 @@ from urllib.parse import urlsplit
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.http import Server
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.endpoints import Server
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.readiness import LOADING, READY
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.watch import Watch, Wish, watch_start
 

@@ -119,7 +119,7 @@ from urllib.parse import urlsplit
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.http import Server
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.endpoints import Server
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.calibration import calibration_of
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import NotRunning, Question, gather
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine import http
+from ansible_collections.blackwell.inference.plugins.module_utils.engine import endpoints
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.failures import explain
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lines import is_access_log, split_lines
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.milestones import PHASES, Milestone, follow
@@ -49,7 +49,7 @@ class Wish:
 
     unit: str
     engine: str
-    server: http.Server
+    server: endpoints.Server
     port: int
     stall_seconds: float
     estimate_seconds: float | None
@@ -175,12 +175,12 @@ def _serving(wish: Wish, watch: Watch, unit: UnitState) -> tuple[bool, str]:
     """Ask the API only when its answer can matter: after the line that says the server is up, or when the journal no longer holds the start."""
     if not unit.running or (watch.milestone.start_seen and not watch.milestone.fired_up):
         return False, "not asked yet"
-    answer = wish.server.get(http.MODELS)
-    serving = http.model_list(answer) is not None
+    answer = wish.server.get(endpoints.MODELS)
+    serving = endpoints.model_list(answer) is not None
     if serving and not watch.milestone.fired_up:
         # Another server may answer on this port while this unit has said nothing yet.
         _listening, pid = listener_of(wish.port)
-        serving = pid in pids_of_unit(unit) and bool(http.server_info(wish.server)[1].get("max_total_num_tokens"))
+        serving = pid in pids_of_unit(unit) and bool(endpoints.server_info(wish.server)[1].get("max_total_num_tokens"))
     return serving, answer.said
 
 

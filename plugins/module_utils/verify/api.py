@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine import http
+from ansible_collections.blackwell.inference.plugins.module_utils.engine import endpoints
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict import FAILED, PASSED, Check
 
@@ -29,8 +29,8 @@ def _listener(evidence: Evidence) -> Check:
 
 
 def _served(evidence: Evidence) -> Check:
-    name, source = "served model", http.MODELS
-    models = http.model_list(evidence.models)
+    name, source = "served model", endpoints.MODELS
+    models = endpoints.model_list(evidence.models)
     if models is None:
         message = f"{source} answered {evidence.models.said}; a list with {evidence.served_model_name} was expected. Read the unit's journal."
         return Check(name, FAILED, evidence.served_model_name, None, source, message)
@@ -52,8 +52,8 @@ def _served(evidence: Evidence) -> Check:
 
 def _completion(evidence: Evidence) -> Check:
     """Content or reasoning: with a reasoning parser a short completion has content null, and is right."""
-    name, source, expected = "chat completion", http.CHAT, "text in content or reasoning_content"
-    text = http.said_text(evidence.chat) if evidence.chat.ok else None
+    name, source, expected = "chat completion", endpoints.CHAT, "text in content or reasoning_content"
+    text = endpoints.said_text(evidence.chat) if evidence.chat.ok else None
     if text is not None:
         return Check(
             name, PASSED, expected, f"{len(text)} characters", source, f"{source} answered {len(text)} characters."

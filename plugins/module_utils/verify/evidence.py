@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
-from ansible_collections.blackwell.inference.plugins.module_utils.engine import http
+from ansible_collections.blackwell.inference.plugins.module_utils.engine import endpoints
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import StartJournal, parse_start
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lines import is_at_work, split_lines
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.milestones import Milestone, follow
@@ -45,7 +45,7 @@ class Question:
     """What is verified against what."""
 
     unit: str
-    server: http.Server
+    server: endpoints.Server
     port: int
     planned: Planned
     served_model_name: str
@@ -67,9 +67,9 @@ class Evidence:
     unit_properties: Mapping[str, str]
     memlock: str | None  # soft limit of the main process, and hard limit of systemd itself, as /proc words them
     manager_memlock: str | None
-    models: http.Answer
-    chat: http.Answer
-    info_answer: http.Answer
+    models: endpoints.Answer
+    chat: endpoints.Answer
+    info_answer: endpoints.Answer
     info: Mapping[str, Any]
     start: StartJournal
     start_rotated: bool
@@ -97,9 +97,9 @@ def gather(run: Run, question: Question, chat: bool = True) -> Evidence:
     lines = [line for entry in entries for line in split_lines(entry.message)]
     reached = follow(Milestone(), lines)
     listening, listener = listener_of(question.port)
-    info_answer, info = http.server_info(question.server)
+    info_answer, info = endpoints.server_info(question.server)
     pids = pids_of_unit(unit)
-    answer = http.chat(question.server, question.served_model_name) if chat else http.Answer()
+    answer = endpoints.chat(question.server, question.served_model_name) if chat else endpoints.Answer()
     return Evidence(
         planned=question.planned,
         served_model_name=question.served_model_name,
@@ -107,7 +107,7 @@ def gather(run: Run, question: Question, chat: bool = True) -> Evidence:
         port=question.port,
         expected_unit=question.expected_unit,
         unit=unit,
-        models=question.server.get(http.MODELS),
+        models=question.server.get(endpoints.MODELS),
         chat=answer,
         info_answer=info_answer,
         info=info,

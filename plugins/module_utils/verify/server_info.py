@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine import http
+from ansible_collections.blackwell.inference.plugins.module_utils.engine import endpoints
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict import (
     FAILED,
@@ -80,9 +80,9 @@ def _repeated(evidence: Evidence, flag: str, key: str) -> Check:
 
 def _context_length(evidence: Evidence) -> Check:
     asked = evidence.planned.argument("context-length")
-    models = http.model_list(evidence.models)
+    models = endpoints.model_list(evidence.models)
     seen = models.context_length if models else evidence.info.get("context_length")
-    source = http.MODELS if models else SOURCE
+    source = endpoints.MODELS if models else SOURCE
     if asked is None:
         return skipped("context length", None, seen, source, f"the plan leaves it to the model, which allows {seen}")
     return same("context length", int(asked), seen, source, ADVICE)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -65,7 +66,7 @@ def of_lines(lines: Iterable[Mapping[str, Any]], names: tuple[str, ...]) -> Tole
     sizes = []
     for line in lines:
         if line["name"] in names:
-            kind = str(line["source"]).split(":")[0].split(" ")[0]
+            kind = re.split("[: ]", str(line["source"]), maxsplit=1)[0]
             deviation = DEVIATIONS.get((line["name"], kind)) or DEVIATIONS[(line["name"], "estimate")]
             sizes.append((deviation.base_bytes + int(deviation.share * line["size_bytes"]), deviation.reason))
     largest = max(sizes, default=(0, "nothing of it is an estimate"))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, gib_to_bytes
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.http import Answer
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.endpoints import Answer
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import parse_start
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.progress import Counters
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import UnitState

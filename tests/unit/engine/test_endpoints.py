@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine import http
+from ansible_collections.blackwell.inference.plugins.module_utils.engine import endpoints
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "sglang"
 
 
-class Recorded(http.Server):
+class Recorded(endpoints.Server):
     """Answers from a recording instead of the network."""
 
-    def __init__(self, answers: dict[str, http.Answer]) -> None:
+    def __init__(self, answers: dict[str, endpoints.Answer]) -> None:
         super().__init__("http://recorded", "k-123")
         object.__setattr__(self, "answers", answers)
 
-    def get(self, path: str, timeout: float = 1) -> http.Answer:
-        answers: dict[str, http.Answer] = self.__dict__["answers"]
-        return answers.get(path, http.Answer(404))
+    def get(self, path: str, timeout: float = 1) -> endpoints.Answer:
+        answers: dict[str, endpoints.Answer] = self.__dict__["answers"]
+        return answers.get(path, endpoints.Answer(404))
 
 
 def recorded(version: str, name: str) -> Any:
@@ -35,34 +35,36 @@ def recorded(version: str, name: str) -> Any:
 @pytest.mark.parametrize(("version", "page_size"), [("0.5.9", 1), ("0.5.23", 16)])
 def test_the_recorded_server_info(version: str, page_size: int) -> None:
     body = {**recorded(version, "server_info.json"), "api_key": "k-123", "page_size": 99}
-    answer, info = http.server_info(Recorded({"/server_info": http.Answer(200, body)}))
-    assert set(info) <= {*http.INFO_KEYS, "token_capacity"}
+    answer, info = endpoints.server_info(Recorded({"/server_info": endpoints.Answer(200, body)}))
+    assert set(info) <= {*endpoints.INFO_KEYS, "token_capacity"}
     assert "k-123" not in json.dumps([answer.body, info])
     assert (info["version"], info["max_total_num_tokens"], info["tp_size"]) == (version, 2048, 1)
     assert info["page_size"] == page_size, "the scheduler's value is in force, whatever the front process was told"
 
 
 def test_an_older_engine_answers_at_the_older_path() -> None:
-    server = Recorded({"/get_server_info": http.Answer(200, {"version": "0.5.5"})})
-    assert http.server_info(server)[1] == {"version": "0.5.5"}
+    server = Recorded({"/get_server_info": endpoints.Answer(200, {"version": "0.5.5"})})
+    assert endpoints.server_info(server)[1] == {"version": "0.5.5"}
 
 
-@pytest.mark.parametrize("answer", [http.Answer(503), http.Answer(200, None), http.Answer(error="Connection refused")])
-def test_no_server_info(answer: http.Answer) -> None:
-    got, info = http.server_info(Recorded({"/server_info": answer}))
+@pytest.mark.parametrize(
+    "answer", [endpoints.Answer(503), endpoints.Answer(200, None), endpoints.Answer(error="Connection refused")]
+)
+def test_no_server_info(answer: endpoints.Answer) -> None:
+    got, info = endpoints.server_info(Recorded({"/server_info": answer}))
     assert info == {}
     assert not got.ok
 
 
 @pytest.mark.parametrize("version", ["0.5.9", "0.5.23"])
 def test_the_recorded_model_list(version: str) -> None:
-    answer = http.Answer(200, recorded(version, "models.json"))
-    assert http.model_list(answer) == http.ModelList(("tiny-llama",), 2048)
+    answer = endpoints.Answer(200, recorded(version, "models.json"))
+    assert endpoints.model_list(answer) == endpoints.ModelList(("tiny-llama",), 2048)
 
 
 @pytest.mark.parametrize("body", [None, [], {}, {"data": []}, {"data": "x"}])
 def test_what_is_no_model_list(body: Any) -> None:
-    assert http.model_list(http.Answer(200, body)) is None
+    assert endpoints.model_list(endpoints.Answer(200, body)) is None
 
 
 @pytest.mark.parametrize(
@@ -76,25 +78,25 @@ def test_what_is_no_model_list(body: Any) -> None:
     ids=["content", "a reasoning parser takes it all", "empty both", "null"],
 )
 def test_what_the_model_said(message: dict[str, Any], text: str | None) -> None:
-    assert http.said_text(http.Answer(200, {"choices": [{"message": message}]})) == text
+    assert endpoints.said_text(endpoints.Answer(200, {"choices": [{"message": message}]})) == text
 
 
 @pytest.mark.parametrize("body", [None, {}, {"choices": []}, {"choices": [{}]}])
 def test_what_is_no_completion(body: Any) -> None:
-    assert http.said_text(http.Answer(200, body)) is None
+    assert endpoints.said_text(endpoints.Answer(200, body)) is None
 
 
 def test_the_key_does_not_show() -> None:
-    assert repr(http.Server("http://127.0.0.1:30000", "k-123")) == "Server(http://127.0.0.1:30000)"
+    assert repr(endpoints.Server("http://127.0.0.1:30000", "k-123")) == "Server(http://127.0.0.1:30000)"
 
 
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (http.Answer(error="Connection refused"), "Connection refused"),
-        (http.Answer(503), "HTTP 503 without the JSON that was expected"),
-        (http.Answer(200, {}), "HTTP 200"),
+        (endpoints.Answer(error="Connection refused"), "Connection refused"),
+        (endpoints.Answer(503), "HTTP 503 without the JSON that was expected"),
+        (endpoints.Answer(200, {}), "HTTP 200"),
     ],
 )
-def test_an_answer_in_words(answer: http.Answer, said: str) -> None:
+def test_an_answer_in_words(answer: endpoints.Answer, said: str) -> None:
     assert answer.said == said
