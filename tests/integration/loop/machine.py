@@ -24,7 +24,7 @@ CALLBACKS = ROOT / "tests" / "callbacks"
 DATA = ROOT / "tests" / "data"
 VERSION = "0.5.9"
 MEMINFO = "/dev/shm/meminfo"
-"""The host's memory, where a hardened unit may still read and write it: systemd gives such a unit a /proc without the covers."""
+"""The host's memory, and beside it as `.full` what it is with no engine on it, where a hardened unit may still read and write it: systemd gives such a unit a /proc without the covers."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,9 @@ def boot(site: Site, name: str, parts: Path, directory: Path) -> Machine:
     dress = DATA / "hosts" / "design-host.json"
     host = hosts.up(site, f"{name}-{pid}", "bookworm", owner_pid=pid, dress=dress, binds=[f"{parts}:/srv"])
     host.execute(
-        "sh", "-c", f"cp /proc/meminfo {MEMINFO} && chmod 666 {MEMINFO} && mount --bind {MEMINFO} /proc/meminfo"
+        "sh",
+        "-c",
+        f"cp /proc/meminfo {MEMINFO} && cp {MEMINFO} {MEMINFO}.full && chmod 666 {MEMINFO} && mount --bind {MEMINFO} /proc/meminfo",
     )
     variables = {
         "inference_profile": "kimi-k2.5",
