@@ -24,7 +24,10 @@ CALLBACKS = ROOT / "tests" / "callbacks"
 DATA = ROOT / "tests" / "data"
 VERSION = "0.5.9"
 MEMINFO = "/dev/shm/meminfo"
-"""The host's memory, and beside it as `.full` what it is with no engine on it, where a hardened unit may still read and write it: systemd gives such a unit a /proc without the covers."""
+"""The host's memory, where a hardened unit may still read and write it: systemd gives such a unit a /proc without the covers.
+
+Beside it, as `.full`, stands what the host has with no engine on it.
+"""
 
 
 @dataclass(frozen=True)
