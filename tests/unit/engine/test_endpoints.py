@@ -100,3 +100,16 @@ def test_the_key_does_not_show() -> None:
 )
 def test_an_answer_in_words(answer: endpoints.Answer, said: str) -> None:
     assert answer.said == said
+
+
+def test_a_recorded_server_with_a_key_and_a_reasoning_parser() -> None:
+    """It repeats its key in the server info, at the top and for each scheduler, and says what it thinks beside an empty content."""
+    folder = RECORDINGS / "0.5.23" / "cpu-llama-key-reasoning"
+    body = json.loads((folder / "server_info.json").read_text())
+    assert body["api_key"] == body["internal_states"][0]["api_key"] == "sesame"
+    answer, info = endpoints.server_info(Recorded({"/server_info": endpoints.Answer(200, body)}))
+    assert info["max_total_num_tokens"] == 4096
+    assert "sesame" not in json.dumps([answer.body, info])
+    chat = json.loads((folder / "chat.json").read_text())
+    assert chat["choices"][0]["message"]["content"] == ""
+    assert endpoints.said_text(endpoints.Answer(200, chat)) == chat["choices"][0]["message"]["reasoning_content"]

@@ -34,6 +34,14 @@ def test_the_recorded_start_on_a_cpu(version: str, host_pool: HostPool) -> None:
     assert start.free_after_graphs_bytes is None  # a CPU has no graphs
 
 
+def test_the_recorded_latent_cache_has_one_size_and_a_host_pool_of_its_own() -> None:
+    """tiny-deepseek: 480 bytes a token; --hicache-size 1 makes 10^9 // 480 + 1 tokens of it."""
+    text = (RECORDINGS / "0.5.23" / "cpu-deepseek-hicache" / "journal.log").read_bytes().decode()
+    (rank,) = parse_start(split_lines(text)).ranks
+    assert rank.pool == Pool(4096, 0, 1)
+    assert rank.host_pool == HostPool(gb_to_bytes("1.00"), 2_083_334)
+
+
 def test_sizes_on_the_gpu_are_gib_and_in_host_memory_gb() -> None:
     start = parse_start([LOAD, TARGET, f"{T} Allocating 44.77 GB host memory for hierarchical KV cache."])
     (rank,) = start.ranks

@@ -104,7 +104,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "rank", "line", "groups"), CASES, ids=[f"{name} {line[22:60]}" for name, _, line, _ in CASES])
+@pytest.mark.parametrize(
+    ("name", "rank", "line", "groups"), CASES, ids=[f"{name} {line[22:60]}" for name, _, line, _ in CASES]
+)
 def test_a_line_is_known(name: str, rank: str, line: str, groups: dict[str, str]) -> None:
     (event,) = events(split_lines(line))
     assert event.name == name
@@ -119,7 +121,11 @@ def test_every_pattern_has_a_case() -> None:
 @pytest.mark.parametrize("version", ["0.5.9", "0.5.23"])
 def test_a_recorded_start_uses_only_patterns_of_its_version(version: str) -> None:
     text = (RECORDINGS / version / "cpu-llama-hicache" / "journal.log").read_bytes().decode()
-    of_version = [line for line in LINES if EngineVersion.parse(line.first) <= EngineVersion.parse(version) <= EngineVersion.parse(line.last)]
+    of_version = [
+        line
+        for line in LINES
+        if EngineVersion.parse(line.first) <= EngineVersion.parse(version) <= EngineVersion.parse(line.last)
+    ]
     expressions = {event.match.re.pattern for event in events(split_lines(text))}
     assert expressions <= {line.expression for line in of_version}
     assert {"weights_begin", "weights_end", "pool", "pool_end", "totals", "host_pool", "fired_up"} <= {
@@ -128,7 +134,9 @@ def test_a_recorded_start_uses_only_patterns_of_its_version(version: str) -> Non
 
 
 def test_the_argument_dump_is_no_line_of_the_start() -> None:
-    assert not list(events(["[2026-02-24 10:00:00] server_args=ServerArgs(x='The server is fired up and ready to roll!')"]))
+    assert not list(
+        events(["[2026-02-24 10:00:00] server_args=ServerArgs(x='The server is fired up and ready to roll!')"])
+    )
 
 
 def test_a_progress_bar_is_as_many_lines_as_updates() -> None:
