@@ -38,6 +38,13 @@ SUCCESSORS: dict[str, str] = {
     "torchao-config": "it went by 0.5.19 without a successor",
 }
 _SECRETS = ("api-key", "admin-api-key")
+# Flags that the instance sets itself, and the variable that says them.
+_OWN = {
+    "host": "inference_address",
+    "model-path": "inference_model_path",
+    "port": "inference_port",
+    "served-model-name": "inference_served_model_name",
+}
 
 
 def checked_arguments(dialect: Dialect, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,6 +81,8 @@ def _fault(dialect: Dialect, name: str, value: Any) -> str | None:
     if name.startswith("-") or "_" in name:
         return f"arguments has '{name}'; expected the flag's name with hyphens inside and none in front: write '{name.lstrip('-').replace('_', '-')}'."
     first = _first_name(dialect.flags, name)
+    if first in _OWN:
+        return f"arguments has {name}, which the instance decides: set {_OWN[first]} instead."
     planned = {_first_name(dialect.flags, flag): key for key, flag in flag_names(dialect.version).items()}
     if first in planned:
         return (

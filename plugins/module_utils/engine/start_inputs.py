@@ -27,7 +27,8 @@ _MANAGER_KEYS = re.compile(
 )
 """Keys of [Service] that systemd itself acts on (systemd.service, systemd.kill and systemd.resource-control of 247 to 257); the process never sees them."""
 
-_SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
+# Of tokens that are counted (max-total-tokens) and of tokenizers the value is told.
+_SECRET = re.compile(r"key|token(?!s\b|izer)|secret|password|credential", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.start_inputs import (
     DIGEST_VARIABLE,
     KINDS,
@@ -136,6 +137,10 @@ def _package_reasons(wanted: Wanted) -> tuple[InputChange, ...]:
 def _port(number: int | None, unit: str) -> dict[str, Any] | None:
     if number is None:
         return None
+    if not 1 <= number <= 65535:
+        raise ObservationError(
+            f"The port is {number}; a number from 1 to 65535 was expected. Choose one in inference_port."
+        )
     listening, pid = listener_of(number)
     listener_unit = unit_of(pid) if pid is not None else None
     return {

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import Run
 
 MARKER = "Ansible managed: blackwell.inference"
@@ -45,7 +46,16 @@ def is_foreign(wanted: WantedFile) -> bool:
 
 
 def file_differences(wanted: WantedFile) -> tuple[str, ...]:
-    """In what the file on the host differs from the wanted one: absent, content, owner, group, mode; empty when in nothing."""
+    """In what the file on the host differs from the wanted one: absent, type, content, owner, group, mode; empty when in nothing."""
+    try:
+        return _differences(wanted)
+    except PermissionError as denied:
+        raise ObservationError(
+            f"{wanted.path} cannot be read: permission denied. A user who may read it was expected; run this as root, for example with become."
+        ) from denied
+
+
+def _differences(wanted: WantedFile) -> tuple[str, ...]:
     path = Path(wanted.path)
     try:
         status = path.lstat()
@@ -90,8 +100,14 @@ def environment_state(path: str, requirements: Mapping[str, str]) -> dict[str, A
 
 def installed_distributions(environment: Path) -> dict[str, str]:
     """Distributions of a virtual environment by normalised name, with their versions. A folder without RECORD is an installation that was cut off."""
-    folders = environment.glob("lib/python3*/site-packages/*.dist-info")
+    folders = environment.glob(f"lib/{_python_name(environment)}/site-packages/*.dist-info")
     return distributions_of_listing(folder.name for folder in folders if (folder / "RECORD").exists())
+
+
+def _python_name(environment: Path) -> str:
+    """The folder that the environment's interpreter looks into; an upgrade of the host may have put another version behind the same link."""
+    name = os.path.basename(os.path.realpath(environment / "bin" / "python"))
+    return name if re.fullmatch(r"python3\.\d+", name) else "python3*"
 
 
 def distributions_of_listing(names: Iterable[str]) -> dict[str, str]:

@@ -33,7 +33,11 @@ PROPERTIES = (
 
 @dataclass(frozen=True)
 class UnitState:
-    """A unit as systemd has it loaded; a unit that nobody installed has load_state `not-found`."""
+    """A unit as systemd has it loaded; a unit that nobody installed has load_state `not-found`.
+
+    `drop_ins` are those of this unit alone. What changes all services at once (`service.d`, which LXC images ship) or all that share a prefix
+    (`sglang-.service.d`) is the host's own.
+    """
 
     name: str
     load_state: str
@@ -80,7 +84,7 @@ def unit_state(run: Run, unit: str) -> UnitState:
         sub_state=said.get("SubState", ""),
         unit_file_state=said.get("UnitFileState", ""),
         fragment_path=said.get("FragmentPath") or None,
-        drop_ins=tuple(said.get("DropInPaths", "").split()),
+        drop_ins=tuple(path for path in said.get("DropInPaths", "").split() if path.split("/")[-2:-1] == [f"{unit}.d"]),
         need_daemon_reload=said.get("NeedDaemonReload") == "yes",
         main_pid=_whole(said.get("MainPID")) or 0,
         invocation_id=said.get("InvocationID") or None,

@@ -31,8 +31,6 @@ def test_right_flags_pass(dialect):
         "tool-call-parser": "kimi_k2",
         "trust-remote-code": True,
         "watchdog-timeout": 600,
-        "host": "0.0.0.0",
-        "port": 30000,
     }
     assert checked_arguments(dialect, given) == given
 
@@ -137,6 +135,18 @@ def test_a_dictionary_becomes_json():
             {"enable-hicache": True},
             "arguments has enable-hicache, which planning decides: set serving.hicache (inference_serving) instead.",
             id="planned, by its newer name",
+        ),
+        pytest.param(
+            OLD,
+            {"host": "0.0.0.0"},
+            "arguments has host, which the instance decides: set inference_address instead.",
+            id="the instance's own",
+        ),
+        pytest.param(
+            NEW,
+            {"model": "/srv/models/other"},
+            "arguments has model, which the instance decides: set inference_model_path instead.",
+            id="the instance's own, by another name",
         ),
         pytest.param(
             NEW,

@@ -78,6 +78,20 @@ def test_what_the_process_reads_is_told_by_name(kind, old, new, told):
     assert start_digest({**TEXTS, kind: changed}) != start_digest(TEXTS)
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("max-total-tokens", "max-total-tokens: 1 becomes 2"),
+        ("tokenizer-path", "tokenizer-path: 1 becomes 2"),
+        ("hf-token", "hf-token changed"),
+        ("token", "token changed"),
+        ("ssl-keyfile-password", "ssl-keyfile-password changed"),
+    ],
+)
+def test_a_value_is_told_unless_it_may_be_a_secret(name, told):
+    assert changes("config", f"{name}: 1\n", f"{name}: 2\n") == (InputChange("config", told),)
+
+
 def test_the_order_of_lines_is_read_too():
     swapped = 'port: 30000\nmem-fraction-static: 0.88\napi-key: "abc"\n'
     assert changes("config", CONFIG, swapped) == (InputChange("config", "the order of its lines changed"),)

@@ -87,6 +87,19 @@ def test_a_file_is_compared_by_content_owner_and_mode(tmp_path):
     assert installed.file_differences(replace(wanted, path=str(link))) == ("type",)
 
 
+def test_a_file_that_may_not_be_read_is_told(monkeypatch):
+    def denied(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "lstat", denied)
+    wanted = installed.WantedFile("config", "/etc/sglang/kimi/server.yaml", "", "config", "root", "root", "0640")
+    with pytest.raises(ObservationError) as told:
+        installed.file_differences(wanted)
+    assert str(told.value) == (
+        "/etc/sglang/kimi/server.yaml cannot be read: permission denied. A user who may read it was expected; run this as root, for example with become."
+    )
+
+
 @pytest.mark.parametrize(
     ("wanted", "found", "foreign"),
     [
@@ -137,6 +150,16 @@ def test_an_environment_against_its_pins(tmp_path, folders, cut_off, missing, di
     }
 
 
+def test_an_environment_whose_interpreter_was_replaced_holds_nothing(tmp_path):
+    path = Path(make_environment(tmp_path / "venv", "psutil-7.2.2.dist-info"))
+    (path / "bin" / "python").unlink()
+    for version, complete in (("python3.11", True), ("python3.13", False)):
+        (tmp_path / version).touch(mode=0o755)
+        (path / "bin" / "python").symlink_to(tmp_path / version)
+        assert installed.environment_state(str(path), {"psutil": "7.2.2"})["complete"] is complete
+        (path / "bin" / "python").unlink()
+
+
 def test_an_environment_that_is_not_there(tmp_path):
     assert installed.environment_state(str(tmp_path / "none"), {})["complete"] is False
 
@@ -161,7 +184,8 @@ def test_packages_that_dpkg_does_not_know_are_missing():
 
 SHOW = """ActiveState=active
 ControlGroup=/system.slice/sglang-kimi.service
-DropInPaths=/run/a.conf /etc/b.conf
+DropInPaths=/run/systemd/system/service.d/zzz-lxc-service.conf /etc/systemd/system/sglang-.service.d/all.conf \
+/run/systemd/system.control/sglang-kimi.service.d/50-MemoryMax.conf /etc/systemd/system/sglang-kimi.service.d/own.conf
 FragmentPath=/etc/systemd/system/sglang-kimi.service
 InvocationID=24b1c3
 LoadState=loaded
@@ -178,12 +202,20 @@ UnitFileState=enabled
 def test_a_unit_as_systemctl_shows_it():
     unit = systemd.unit_state(lambda arguments: (0, SHOW, ""), "sglang-kimi.service")
     assert (unit.running, unit.need_daemon_reload, unit.main_pid, unit.n_restarts) == (True, True, 77, 2)
-    assert (unit.drop_ins, unit.cgroup_memory_bytes) == (("/run/a.conf", "/etc/b.conf"), None)
+    assert unit.cgroup_memory_bytes is None
     assert (
         systemd.unit_state(
             lambda arguments: (0, SHOW.replace("[not set]", "18446744073709551615"), ""), "x"
         ).cgroup_memory_bytes
         is None
+    )
+
+
+def test_drop_ins_that_other_units_share_are_left_alone():
+    unit = systemd.unit_state(lambda arguments: (0, SHOW, ""), "sglang-kimi.service")
+    assert unit.drop_ins == (
+        "/run/systemd/system.control/sglang-kimi.service.d/50-MemoryMax.conf",
+        "/etc/systemd/system/sglang-kimi.service.d/own.conf",
     )
 
 
@@ -203,6 +235,16 @@ def test_the_listener_of_a_port_is_found_by_its_socket():
         listener.listen()
         assert process.listener_of(port) == (True, os.getpid())
     assert process.listener_of(port) == (False, None)
+
+
+@pytest.mark.parametrize("number", [0, -1, 65536])
+def test_a_port_that_cannot_be_is_refused(number):
+    wanted = deployment.Wanted("x.service", number, Path("/none"), Path("/none"), (), (), (), ())
+    with pytest.raises(ObservationError) as told:
+        deployment.read_deployment(lambda arguments: (0, SHOW, ""), wanted)
+    assert (
+        str(told.value) == f"The port is {number}; a number from 1 to 65535 was expected. Choose one in inference_port."
+    )
 
 
 def test_the_environment_of_a_process_is_what_it_was_started_with():
