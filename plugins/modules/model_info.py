@@ -25,6 +25,11 @@ options:
   path:
     description: Model directory on the host.
     type: path
+  reader:
+    description:
+      - User that must be able to read the directory as well, the one that the engine runs as. A user who does not exist yet may do what everybody may.
+      - Only with O(path).
+    type: str
   profile:
     description: The dictionary C(model) of a profile.
     type: dict
@@ -34,6 +39,7 @@ EXAMPLES = r"""
 - name: Know the model
   blackwell.inference.model_info:
     path: /srv/models/kimi-k2.5
+    reader: sglang
   register: served
 
 - name: Know a model that is not downloaded yet
@@ -74,6 +80,7 @@ from collections import Counter
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.access import require_readable
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.model_directory import (
     ModelDirectory,
     read_model_directory,
@@ -102,8 +109,10 @@ def weights_of(directory: ModelDirectory) -> Weights:
     )
 
 
-def model_at(path: str) -> ModelSpec:
+def model_at(path: str, reader: str | None) -> ModelSpec:
     directory = read_model_directory(path)
+    if reader is not None:
+        require_readable(directory.files, reader)
     name = os.path.basename(os.path.normpath(path))
     return model_from_config(
         name, directory.config, directory.quant_config, weights_of(directory), directory.identity, path
@@ -112,14 +121,14 @@ def model_at(path: str) -> ModelSpec:
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={"path": {"type": "path"}, "profile": {"type": "dict"}},
+        argument_spec={"path": {"type": "path"}, "reader": {"type": "str"}, "profile": {"type": "dict"}},
         required_one_of=[("path", "profile")],
         mutually_exclusive=[("path", "profile")],
         supports_check_mode=True,
     )
     try:
         if module.params["path"] is not None:
-            model = model_at(module.params["path"])
+            model = model_at(module.params["path"], module.params["reader"])
         else:
             model = model_from_dict(module.params["profile"], "The profile's model")
     except InferenceError as error:

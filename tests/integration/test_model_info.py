@@ -135,6 +135,14 @@ def test_a_spoilt_directory(model: Path, spoil: Any, words: str) -> None:
     assert words in result["msg"]
 
 
+def test_a_directory_that_the_engines_user_cannot_read(model: Path) -> None:
+    model.chmod(0o700)
+    result = run(path=model, reader="no-such-user")
+    assert result["failed"]
+    assert result["msg"].startswith(f"{model}/config.json cannot be read by the user no-such-user: /")
+    assert not run(path=model, reader="root").get("failed")
+
+
 def test_no_directory(tmp_path: Path) -> None:
     assert f"The model directory {tmp_path}/none does not exist" in run(path=tmp_path / "none")["msg"]
 

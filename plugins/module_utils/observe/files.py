@@ -34,11 +34,6 @@ class HostFiles:
     def unread(self) -> tuple[Unread, ...]:
         return tuple(self._unread.values())
 
-    @property
-    def is_this_host(self) -> bool:
-        """False for a recorded tree, where only what is in the tree may be believed."""
-        return self.root == "/"
-
     def path(self, path: str) -> str:
         return os.path.join(self.root, path.lstrip("/"))
 

@@ -18,17 +18,19 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.errors im
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.safetensors_header import Shard, read_shard
 
 _INDEX = "model.safetensors.index.json"
+_READ_BESIDE = (".json", ".py", ".model", ".jinja")  # what the engine reads beside the weights: tokenizer, code and templates of the checkpoint
 _JSON_MAX_BYTES = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True)
 class ModelDirectory:
-    """What a directory says of itself. `identity` changes when the checkpoint changes."""
+    """What a directory says of itself. `identity` changes when the checkpoint changes; `files` are the paths of all that the engine must read."""
 
     config: dict[str, Any]
     quant_config: dict[str, Any] | None
     shards: tuple[Shard, ...]
     identity: str
+    files: tuple[str, ...]
 
 
 def read_model_directory(path: str) -> ModelDirectory:
@@ -64,7 +66,10 @@ def _read(path: str) -> ModelDirectory:
     for shard in shards:
         digest.update(f"\0{shard.name}\0{shard.size_bytes}\0".encode())
         digest.update(shard.header)
-    return ModelDirectory(config, quant_config, shards, digest.hexdigest())
+    beside = sorted(name for name in os.listdir(path) if name.endswith(_READ_BESIDE))
+    paths = (os.path.join(path, name) for name in [*beside, *(shard.name for shard in shards)])
+    files = tuple(file for file in paths if os.path.isfile(file))
+    return ModelDirectory(config, quant_config, shards, digest.hexdigest(), files)
 
 
 def _json_file(path: str, name: str, digest: Any) -> dict[str, Any] | None:
