@@ -18,7 +18,8 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.errors im
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.safetensors_header import Shard, read_shard
 
 _INDEX = "model.safetensors.index.json"
-_READ_BESIDE = (".json", ".py", ".model", ".jinja")  # what the engine reads beside the weights: tokenizer, code and templates of the checkpoint
+# What the engine reads beside the weights: tokenizer, code and templates of the checkpoint.
+_READ_BESIDE = (".json", ".py", ".model", ".jinja")
 _JSON_MAX_BYTES = 256 * 1024 * 1024
 
 
