@@ -31,7 +31,10 @@ ASKED = (
     ("kv-cache-dtype", "kv_cache_dtype"),
     ("max-running-requests", "max_running_requests"),
     ("mem-fraction-static", "mem_fraction_static"),
+    ("model-path", "model_path"),
     ("page-size", "page_size"),
+    ("reasoning-parser", "reasoning_parser"),
+    ("tool-call-parser", "tool_call_parser"),
 )
 
 

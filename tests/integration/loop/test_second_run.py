@@ -96,6 +96,14 @@ def starts(machine: Machine) -> int:
     return machine.run("journalctl", "--unit", UNIT, "--output", "cat").count("server_args=")
 
 
+def test_a_check_tells_of_the_restart_and_leaves_the_server_alone(deployed):
+    before = invocation(deployed)
+    run = deployed.play("deploy.yml", "--check", "--diff", inference_serving={"mem_fraction_static": 0.85}).expect()
+    assert "Reasons: mem-fraction-static: 0.88 becomes 0.85." in run.text
+    assert "-mem-fraction-static: 0.88\n+mem-fraction-static: 0.85" in run.text
+    assert invocation(deployed) == before
+
+
 @pytest.mark.parametrize(
     "variables",
     [{"inference_description": "The one on the third floor"}, {"inference_labels": {"rack": "r7"}}],
