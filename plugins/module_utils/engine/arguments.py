@@ -41,6 +41,7 @@ _SECRETS = ("api-key", "admin-api-key")
 # Flags that the instance sets itself, and the variable that says them.
 _OWN = {
     "host": "inference_address",
+    "model-path": "inference_model_path",
     "port": "inference_port",
     "served-model-name": "inference_served_model_name",
 }

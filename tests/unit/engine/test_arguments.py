@@ -144,15 +144,9 @@ def test_a_dictionary_becomes_json():
         ),
         pytest.param(
             NEW,
-            {"served-model-name": "other"},
-            "arguments has served-model-name, which the instance decides: set inference_served_model_name instead.",
-            id="the instance's own, 0.5.23",
-        ),
-        pytest.param(
-            OLD,
-            {"model": "/srv/models/other", "model-path": "/srv/models/kimi"},
-            "arguments has model and model-path, which are one flag: keep one of them.",
-            id="the model beside the one that the playbook names",
+            {"model": "/srv/models/other"},
+            "arguments has model, which the instance decides: set inference_model_path instead.",
+            id="the instance's own, by another name",
         ),
         pytest.param(
             NEW,
