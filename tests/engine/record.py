@@ -60,7 +60,7 @@ def call(url: str, key: str, method: str, path: str, body: dict[str, Any] | None
 
 def scrubbed(text: str, rules: Sequence[str]) -> str:
     for rule in rules:
-        found, _, replacement = rule.partition("=")
+        found, _equals, replacement = rule.partition("=")
         text = text.replace(found, replacement)
     return text
 

@@ -31,14 +31,14 @@ TESTHOST = CHECKOUT / "tests/testhost/testhost"
 @pytest.fixture
 def own_site(site: Site) -> Iterator[Site]:
     """A second slot: what these tests count belongs to them alone, whatever else runs in this checkout."""
-    own = next(
-        candidate
-        for number in range(1, 256)
-        if not (candidate := replace(site, slot=(site.slot + number) % 256)).directory.exists()
-        and not footprint(candidate)
-    )
+    own = unused_beside(site)
     yield own
     hosts.gc(own, everything=True)
+
+
+def unused_beside(site: Site) -> Site:
+    others = (replace(site, slot=(site.slot + number) % 256) for number in range(1, 256))
+    return next(other for other in others if not other.directory.exists() and not footprint(other))
 
 
 def footprint(site: Site) -> list[str]:

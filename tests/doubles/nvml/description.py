@@ -34,7 +34,7 @@ def merged(defaults: Any, own: Any) -> Any:
 def cpus_of(ranges: str) -> Iterator[int]:
     """The numbers in "0-31,64-95"."""
     for part in ranges.split(","):
-        first, _, last = part.partition("-")
+        first, _dash, last = part.partition("-")
         yield from range(int(first), int(last or first) + 1)
 
 

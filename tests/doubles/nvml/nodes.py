@@ -58,7 +58,7 @@ def nodes(description: Description, candidates: Iterable[Number] | None = None) 
             "add harmless ones to CANDIDATES in nodes.py."
         )
     chosen, left = numbers[: len(wanted) - 2], numbers[len(wanted) - 2 :]
-    majors = {major for major, _ in chosen}
+    majors = {major for major, _minor in chosen}
     chosen += sorted(left, key=lambda number: number[0] in majors)[
         :2
     ]  # as in life, nvidia-uvm has a major of its own, where there is one left
@@ -80,7 +80,7 @@ def opens(path: Path, number: Number) -> bool:
     os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(*number))
     descriptors = []
     try:
-        descriptors += [os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK) for _ in range(2)]
+        descriptors += [os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK) for _time in range(2)]
     except OSError as refusal:
         if refusal.errno not in (
             errno.ENXIO,
@@ -102,7 +102,7 @@ def opens(path: Path, number: Number) -> bool:
 def devices_text(made: Iterable[Mapping[str, Any]]) -> str:
     """/proc/devices. The driver registers each of its families under a name; here a family can have several majors."""
     families = sorted({(node["major"], family(node["path"])) for node in made})
-    taken = {major for major, _ in families}
+    taken = {major for major, _family in families}
     ordinary = [entry for entry in ORDINARY_DEVICES if entry[0] not in taken]
     characters = sorted([*ordinary, *families])
     return "Character devices:\n" + listed(characters) + "\nBlock devices:\n" + listed(BLOCK_DEVICES)

@@ -177,7 +177,7 @@ def test_proc_devices_names_the_majors_of_the_nodes_and_nothing_else_by_them(nam
         family = re.sub(r"nvidia\d+", "nvidia", path.removeprefix("/dev/")).removesuffix("-tools")
         wanted.add((node["major"], family))
     assert {entry for entry in listed if entry[1].startswith("nvidia")} == wanted
-    assert [entry for entry in listed if entry[0] in {major for major, _ in wanted} and entry not in wanted] == []
+    assert [entry for entry in listed if entry[0] in {major for major, _family in wanted} and entry not in wanted] == []
 
 
 def test_memory_adds_up(name, dressed):

@@ -104,13 +104,13 @@ CASES = [
 MILESTONE = "[2026-02-24 10:00:00 TP0] Load weight begin. avail mem=94.04 GB"
 
 
-@pytest.mark.parametrize(("line", "sentence"), CASES, ids=[line[:50] for line, _ in CASES])
+@pytest.mark.parametrize(("line", "sentence"), CASES, ids=[line[:50] for line, _sentence in CASES])
 def test_a_line_explains_the_failure(line: str, sentence: str | None) -> None:
     assert explain([MILESTONE, line]) == sentence
 
 
 def test_every_row_has_a_case() -> None:
-    unused = [failure.sentence for failure in FAILURES if not any(failure.expression.search(line) for line, _ in CASES)]
+    unused = [failure.sentence for failure in FAILURES if not any(failure.expression.search(line) for line, _sentence in CASES)]
     assert unused == []
 
 

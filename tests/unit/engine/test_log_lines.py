@@ -105,7 +105,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    ("name", "rank", "line", "groups"), CASES, ids=[f"{name} {line[22:60]}" for name, _, line, _ in CASES]
+    ("name", "rank", "line", "groups"), CASES, ids=[f"{case[0]} {case[2][22:60]}" for case in CASES]
 )
 def test_a_line_is_known(name: str, rank: str, line: str, groups: dict[str, str]) -> None:
     (event,) = events(split_lines(line))
@@ -115,7 +115,7 @@ def test_a_line_is_known(name: str, rank: str, line: str, groups: dict[str, str]
 
 
 def test_every_pattern_has_a_case() -> None:
-    assert {line.name for line in LINES} == {name for name, *_ in CASES}
+    assert {line.name for line in LINES} == {case[0] for case in CASES}
 
 
 @pytest.mark.parametrize("version", ["0.5.9", "0.5.23"])

@@ -44,8 +44,8 @@ def test_a_journal_without_its_beginning_shows_no_start() -> None:
 
 
 def test_shards_are_counted_while_they_load() -> None:
-    bar = "Loading safetensors checkpoint shards:  {}% Completed | {}/64 [00:10<00:43,  1.2it/s]"
-    milestone = follow(Milestone(), [bar.format(2, 1), bar.format(19, 12)])
+    update = "Loading safetensors checkpoint shards:  {}% Completed | {}/64 [00:10<00:43,  1.2it/s]"
+    milestone = follow(Milestone(), [update.format(2, 1), update.format(19, 12)])
     assert (milestone.phase, milestone.shards_loaded, milestone.shards_total) == ("loading weights", 12, 64)
 
 

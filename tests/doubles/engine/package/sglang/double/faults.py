@@ -50,7 +50,7 @@ class Faults:
     def values(self, source: str) -> list[tuple[str, Any]]:
         """The wrong values that `source` (server_info, journal) shall give, as pairs of name and value."""
         pairs = [entry.partition(":")[2].partition("=") for entry in self._entries if entry.startswith(f"{source}:")]
-        return [(name, _value(text)) for name, _, text in pairs]
+        return [(name, _value(text)) for name, _equals, text in pairs]
 
 
 def _seconds(text: str) -> dict[str, float]:
@@ -58,7 +58,7 @@ def _seconds(text: str) -> dict[str, float]:
     seconds = {phase: share * total for phase, share in SHARES.items()}
     if "=" in text:
         for part in text.split(","):
-            phase, _, value = part.strip().partition("=")
+            phase, _equals, value = part.strip().partition("=")
             if phase not in SHARES:
                 raise SystemExit(f"ENGINE_DOUBLE_SECONDS names the phase {phase}; phases are {', '.join(SHARES)}")
             seconds[phase] = float(value)

@@ -104,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
         open_paths = (*OPEN_PATHS, "/ready") if self.server.answers.dialect.has_ready else OPEN_PATHS
         if not key or path.startswith(open_paths):
             return True
-        scheme, _, token = self.headers.get("Authorization", "").partition(" ")
+        scheme, _space, token = self.headers.get("Authorization", "").partition(" ")
         return scheme.lower() == "bearer" and secrets.compare_digest(token.encode(), key.encode())
 
     def _generate(self, generate: Callable[[dict[str, Any]], dict[str, Any]], path: str, body: bytes) -> Reply:

@@ -132,10 +132,10 @@ class Rank:
         total = max(1, self._model.shards)
         for done in range(total + 1):
             if self._number == 0:
-                bar = progress(
+                update = progress(
                     self._dialect.shards_label, done, total, time.monotonic() - began, self._dialect.shards_end
                 )
-                self._journal.raw(bar)
+                self._journal.raw(update)
             if done < total:
                 self._faults.wait("load", 1 / total)
         if self._number == 0:
@@ -271,7 +271,7 @@ def _out_of_memory(host: Host, rank: int) -> tuple[str, str]:
     text = OUT_OF_MEMORY.format(
         want=1.75, rank=rank, total=host.gpu_total_mib / 1024, free=812.0, used=host.free_before_load_gib
     )
-    kind, _, message = text.partition(": ")
+    kind, _colon, message = text.partition(": ")
     return kind, message
 
 
