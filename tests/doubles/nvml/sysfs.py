@@ -64,7 +64,8 @@ def iommu_groups(description: Description) -> dict[int, list[str]]:
     if description["iommu_group_type"] is None:
         return {}
     return {
-        number: [address for address, _is_audio in functions_of(gpu)] for number, gpu in enumerate(gpus(description), start=20)
+        number: [address for address, _is_audio in functions_of(gpu)]
+        for number, gpu in enumerate(gpus(description), start=20)
     }
 
 

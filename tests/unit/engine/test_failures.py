@@ -110,7 +110,11 @@ def test_a_line_explains_the_failure(line: str, sentence: str | None) -> None:
 
 
 def test_every_row_has_a_case() -> None:
-    unused = [failure.sentence for failure in FAILURES if not any(failure.expression.search(line) for line, _sentence in CASES)]
+    unused = [
+        failure.sentence
+        for failure in FAILURES
+        if not any(failure.expression.search(line) for line, _sentence in CASES)
+    ]
     assert unused == []
 
 
