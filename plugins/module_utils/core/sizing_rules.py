@@ -39,6 +39,7 @@ class SizingRules:
     # Device pool
     multimodal_reserve_bytes: int  # taken from the KV budget of a multimodal model
     multimodal_transport_reserve_bytes: int  # the same again with --mm-feature-transport cuda_ipc or cuda_vmm
+    request_rows_before_cap: bool  # the default number of rows is reckoned before --max-total-tokens caps the pool
     request_rows_extra: int  # rows of the request table beyond max_running_requests
     running_requests_halved: bool  # the table too is for at most tokens // 2 requests
     running_requests_cap: (

@@ -48,6 +48,7 @@ QUIRKS: dict[str, tuple[tuple[str, Any], ...]] = {
     "backend_pages": (("0.5.9", _BACKENDS_SINCE_0_5_9), ("0.5.20", _BACKENDS_SINCE_0_5_20)),
     "multimodal_reserve_bytes": (("0.5.9", 0), ("0.5.18", 100 * MIB)),
     "multimodal_transport_reserve_bytes": (("0.5.9", 0), ("0.5.18", 1024 * MIB)),
+    "request_rows_before_cap": (("0.5.9", True), ("0.5.10", False)),
     "request_rows_extra": (("0.5.9", 0), ("0.5.12", 1)),
     "running_requests_halved": (("0.5.9", False), ("0.5.10", True)),
     "running_requests_cap": (("0.5.9", "none"), ("0.5.10", "estimate"), ("0.5.14", "half_tokens")),

@@ -54,7 +54,7 @@ def gpu_budget(request: PlanRequest, fraction: float, cached: bool) -> GpuBudget
     cell, page, reserve = cell_of(request), request.page_size, request.multimodal_reserve_bytes
     profiled = profiled_tokens(base, weights.size_bytes, reserve, fraction, cell)
     tokens = aligned(profiled if serving.max_total_tokens is None else min(profiled, serving.max_total_tokens), page)
-    requests = running_requests(tokens, request.context_length, serving.max_running_requests, rules)
+    requests = running_requests(tokens, profiled, request.context_length, serving.max_running_requests, rules)
     bracket = bracket_of(rules, request.gpus[0].total_bytes)
     batch = largest_batch(
         bracket, serving.tp, serving.cuda_graph_max_bs, serving.max_running_requests, requests.rows, rules
@@ -115,9 +115,12 @@ def cpu_pool(request: PlanRequest) -> tuple[int, RunningRequests, tuple[Line, ..
     """(tokens and requests of one rank, what all ranks take in host memory) on a CPU: weights, pool and request table live in RAM."""
     serving, ranks = request.serving, request.serving.tp
     tokens = aligned(serving.max_total_tokens or 0, request.page_size)
-    requests = running_requests(tokens, request.context_length, serving.max_running_requests, request.rules)
+    cell = cell_of(request)
+    # What would fit on a CPU is a fraction of the memory that is free: at most all of it, which makes the longest table.
+    fits = request.host.memory_available_bytes // cell
+    requests = running_requests(tokens, fits, request.context_length, serving.max_running_requests, request.rules)
     lines = (
         estimated_weights(request.model, ranks),
-        *pool_lines(tokens, request.page_size, cell_of(request), requests, "plan"),
+        *pool_lines(tokens, request.page_size, cell, requests, "plan"),
     )
     return tokens, requests, tuple(Line(line.name, line.size_bytes * ranks, line.source) for line in lines)

@@ -24,14 +24,18 @@ class RunningRequests:
     cut_from: int | None = None
 
 
-def running_requests(tokens: int, context_length: int, asked: int | None, rules: SizingRules) -> RunningRequests:
+def running_requests(
+    tokens: int, profiled_tokens: int, context_length: int, asked: int | None, rules: SizingRules
+) -> RunningRequests:
     """The limit of one rank, and its `req_to_token` table: one row a request, one column a token of the longest context.
 
     Default clamp(int(tokens / context * 512), 2048, 4096), SGLang 0.5.9 to 0.5.23, of which half the tokens may run; since 0.5.10
-    the table is no longer than that either. A table of 2048 x 262148 x 4 bytes is 2.000 GiB,
+    the table is no longer than that either. 0.5.9 reckons it from the tokens that fit, before --max-total-tokens caps the pool,
+    0.5.10 to 0.5.23 from the capped pool. A table of 2048 x 262148 x 4 bytes is 2.000 GiB,
     and it comes out of what the fraction leaves free, not out of the pool.
     """
-    estimate = min(max(int(tokens / context_length * 512), _LEAST), _MOST)
+    basis = profiled_tokens if rules.request_rows_before_cap else tokens
+    estimate = min(max(int(basis / context_length * 512), _LEAST), _MOST)
     if rules.running_requests_halved:
         estimate = max(1, min(estimate, tokens // 2))
     caps = {"none": asked, "estimate": estimate, "half_tokens": max(1, tokens // 2)}

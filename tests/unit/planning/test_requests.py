@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
@@ -29,7 +33,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.reque
     ],
 )
 def test_limit(version, tokens, context, asked, limit, rows):
-    found = running_requests(tokens, context, asked, dialect_for(version).rules)
+    found = running_requests(tokens, tokens, context, asked, dialect_for(version).rules)
     assert (found.limit, found.rows) == (limit, rows)
     assert found.cut_from == (asked if asked is not None and asked != limit else None)
 
@@ -44,4 +48,29 @@ def test_limit(version, tokens, context, asked, limit, rows):
     ],
 )
 def test_table(version, asked, expected):
-    assert running_requests(159294, 262144, asked, dialect_for(version).rules).table_bytes == expected
+    assert running_requests(159294, 159294, 262144, asked, dialect_for(version).rules).table_bytes == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "rows"),
+    [
+        pytest.param("0.5.9", 3063, id="0.5.9: from the tokens that fit"),
+        pytest.param("0.5.10", 2048, id="since 0.5.10: from the capped pool"),
+        pytest.param("0.5.23", 2048, id="and still in 0.5.23"),
+    ],
+)
+def test_whether_a_cap_on_tokens_shortens_the_table(version, rows):
+    found = running_requests(40000, 980344, 163840, None, dialect_for(version).rules)
+    assert (found.rows, found.limit) == (rows, min(rows, 20000))
+
+
+@pytest.mark.parametrize("asked", [None, 64])
+@pytest.mark.parametrize("tokens", [3000, 40000, 980344])
+@pytest.mark.parametrize(("version", "resolved"), [("0.5.9", False), ("0.5.23", True)])
+def test_the_engine_double_makes_the_same_table(monkeypatch, version, resolved, tokens, asked):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "doubles" / "engine" / "package"))
+    double = importlib.import_module("sglang.double.sizing")
+    rules = dialect_for(version).rules
+    found = running_requests(tokens, 980344, 163840, asked, rules)
+    rows, running = double._requests(asked, 980344, tokens, 163840, SimpleNamespace(info_is_resolved=resolved))
+    assert (found.rows + rules.request_rows_extra, found.limit) == (rows, running)
