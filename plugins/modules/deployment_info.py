@@ -115,7 +115,8 @@ EXAMPLES = r"""
 RETURN = r"""
 deployment:
   description:
-    - The state of the instance, with the keys C(unit), C(process), C(files), C(differing_files), C(foreign_files), C(restart), C(environments),
+    - The state of the instance, with the keys C(unit), C(process), C(files), C(differing_files), C(foreign_files), C(secret_files),
+      C(restart), C(environments),
       C(missing_users), C(missing_packages), C(port) and C(records).
   returned: success
   type: dict

@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Callable
 
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.secrets import without_secrets
+
 DIGEST_VARIABLE = "BLACKWELL_START_DIGEST"
 KINDS = ("config", "environment", "unit")
 
@@ -65,6 +67,15 @@ def changes(kind: str, started: str, wanted: str) -> tuple[InputChange, ...]:
         if old.get(name) != new.get(name)
     ]
     return tuple(told) or (InputChange(kind, "the order of its lines changed"),)
+
+
+def holds_secret(kind: str, text: str) -> bool:
+    """Whether a text may hold what must not be shown: any environment variable may, and whatever is named or looks like a secret."""
+    if kind == "environment":
+        return bool(effective_lines(kind, text))
+    named = kind == "config" and any(_SECRET.search(name) for name in _by_name(effective_lines(kind, text)))
+    lines = text.splitlines()
+    return named or without_secrets(lines) != lines
 
 
 def _sentence(kind: str, name: str, before: object, after: object) -> str:

@@ -16,6 +16,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.engine.start_i
     KINDS,
     InputChange,
     changes,
+    holds_secret,
     start_digest,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.observe import installed
@@ -52,6 +53,7 @@ def read_deployment(run: Run, wanted: Wanted) -> dict[str, Any]:
         "files": [
             {"name": file.name, "path": file.path, "differs": list(differing[file.name])} for file in wanted.files
         ],
+        "secret_files": [file.name for file in wanted.files if _holds_secret(file)],
         "foreign_files": [
             file.name for file in wanted.files if "content" in differing[file.name] and installed.is_foreign(file)
         ],
@@ -66,6 +68,11 @@ def read_deployment(run: Run, wanted: Wanted) -> dict[str, Any]:
         "port": _port(wanted.port, wanted.unit),
         "records": {name: installed.read_record(wanted.state_directory / f"{name}.json") for name in RECORDS},
     }
+
+
+def _holds_secret(file: installed.WantedFile) -> bool:
+    """In what is wanted, or in what lies there now: a difference shows both."""
+    return any(holds_secret(file.kind, text) for text in (file.content, installed.text_of(file.path)))
 
 
 def _restart(unit: UnitState, wanted: Wanted) -> dict[str, Any]:

@@ -35,14 +35,18 @@ class WantedFile:
     mode: str
 
 
+def text_of(path: str) -> str:
+    """What stands in a file; nothing where there is none that can be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
 def is_foreign(wanted: WantedFile) -> bool:
     """Whether somebody else wrote the file on the host: those of ours that people may have made by hand before say whose they are."""
-    try:
-        return MARKER in wanted.content and MARKER not in Path(wanted.path).read_text(
-            encoding="utf-8", errors="replace"
-        )
-    except OSError:
-        return False
+    found = text_of(wanted.path)
+    return MARKER in wanted.content and bool(found) and MARKER not in found
 
 
 def file_differences(wanted: WantedFile) -> tuple[str, ...]:

@@ -145,11 +145,7 @@ def boot(site: Site, name: str, parts: Path, directory: Path) -> Machine:
     pid = os.getpid()
     dress = DATA / "hosts" / "design-host.json"
     host = hosts.up(site, f"{name}-{pid}", "bookworm", owner_pid=pid, dress=dress, binds=[f"{parts}:/srv"])
-    host.execute(
-        "sh",
-        "-c",
-        f"cp /proc/meminfo {MEMINFO} && cp {MEMINFO} {MEMINFO}.full && chmod 666 {MEMINFO} && mount --bind {MEMINFO} /proc/meminfo",
-    )
+    describe_memory(host)
     variables = {
         "inference_profile": "kimi-k2.5",
         "inference_sglang_wheels": "/srv/wheels",
@@ -157,3 +153,12 @@ def boot(site: Site, name: str, parts: Path, directory: Path) -> Machine:
         "inference_environment": {"ENGINE_DOUBLE_MEMINFO": MEMINFO, "ENGINE_DOUBLE_SECONDS": "2"},
     }
     return Machine(host, directory, variables)
+
+
+def describe_memory(host: Host) -> None:
+    """Show the host's described memory from where the engine double may take of it; to be done again after a boot."""
+    host.execute(
+        "sh",
+        "-c",
+        f"cp /proc/meminfo {MEMINFO} && cp {MEMINFO} {MEMINFO}.full && chmod 666 {MEMINFO} && mount --bind {MEMINFO} /proc/meminfo",
+    )

@@ -31,40 +31,56 @@ CASES = [
         ("There is no profile kimi-k9", "kimi-k2.5", "inference_profile"),
         {"inference_profile": "kimi-k9"},
     ),
-    Bad("profile without a port", ("lacks", "port"), {"inference_profile_data": {"name": "x"}}),
+    Bad("profile without a port", ("lacks", "port", "Add them"), {"inference_profile_data": {"name": "x"}}),
     Bad(
         "instance that is no name",
         ("The instance is called Kimi 2", "inference_instance"),
         {"inference_instance": "Kimi 2"},
     ),
-    Bad("ranks that do not divide", ("tp", "3", "64"), {"inference_serving": {"tp": 3}}),
-    Bad("more ranks than GPUs", ("16", "8"), {"inference_serving": {"tp": 16}}),
-    Bad("no model directory", ("/srv/models/none",), {"inference_model_path": "/srv/models/none"}),
+    Bad("wishes that are no dictionary", ("inference_serving must be a dictionary",), {"inference_serving": "tp=4"}),
+    Bad("ranks that do not divide", ("tp 3", "64"), {"inference_serving": {"tp": 3}}),
+    Bad("more ranks than GPUs", ("16", "8 GPUs"), {"inference_serving": {"tp": 16}}),
+    Bad(
+        "no model directory", ("/srv/models/none", "inference_model_path"), {"inference_model_path": "/srv/models/none"}
+    ),
+    Bad(
+        "model in a private folder",
+        ("The model lies in /tmp/kimi", "inference_model_path"),
+        {"inference_model_path": "/tmp/kimi"},
+    ),
     Bad(
         "truncated model",
         ("/srv/models/truncated", "model-00001-of-000002.safetensors"),
         {"inference_model_path": "/srv/models/truncated"},
     ),
-    Bad("wrong type", ("mem_fraction_static", "a lot"), {"inference_serving": {"mem_fraction_static": "a lot"}}),
-    Bad("unknown wish", ("memory_fraction",), {"inference_serving": {"memory_fraction": 0.9}}),
-    Bad("unknown flag", ("--mem-fractoin",), {"inference_arguments": {"mem-fractoin": 0.9}}),
+    Bad(
+        "wrong type",
+        ("mem_fraction_static", "a lot", "number"),
+        {"inference_serving": {"mem_fraction_static": "a lot"}},
+    ),
+    Bad("unknown wish", ("memory_fraction", "mem_fraction_static"), {"inference_serving": {"memory_fraction": 0.9}}),
+    Bad("unknown flag", ("--mem-fractoin", "--mem-fraction-static"), {"inference_arguments": {"mem-fractoin": 0.9}}),
     Bad("port in use", ("Port 22 is held by process", "ssh.service", "inference_port"), {"inference_port": 22}),
-    Bad("no headroom", ("0.93", "0.83 GiB"), {"inference_serving": {"mem_fraction_static": 0.93}}),
-    Bad("host cache too large", ("300", "2,400", "GB"), {"inference_serving": {"hicache_size": 300}}),
+    Bad(
+        "no headroom", ("0.93", "0.83 GiB", "mem_fraction_static"), {"inference_serving": {"mem_fraction_static": 0.93}}
+    ),
+    Bad(
+        "host cache too large", ("hicache_size 300", "2,400 GB", "53 GB"), {"inference_serving": {"hicache_size": 300}}
+    ),
     Bad(
         "host memory too small",
-        ("GB",),
+        ("hicache_ratio 4.0", "61.44 GB", "host_reserve_gib 10", "set hicache to false"),
         spoil="cp /proc/meminfo /tmp/meminfo && sed -E 's/^(MemAvailable: +).*/\\160000000 kB/' /tmp/meminfo >/proc/meminfo",
         undo="cat /tmp/meminfo >/proc/meminfo",
         variables={"inference_serving": {"hicache_ratio": 4.0}},
     ),
     Bad(
         "no GPU",
-        ("libnvidia-ml.so.1",),
+        ("libnvidia-ml.so.1", "none", "Install the"),
         spoil=f"mv {LIBRARY} /tmp/",
         undo=f"mv /tmp/{LIBRARY.rpartition('/')[2]} {LIBRARY}",
     ),
-    Bad("engine too old", ("0.5.1", "0.5.9"), {"inference_sglang_version": "0.5.1"}),
+    Bad("engine too old", ("0.5.1", "0.5.9", "inference_sglang_version"), {"inference_sglang_version": "0.5.1"}),
     Bad(
         "engine that nothing pins",
         ("no lock of SGLang 0.5.20", "0.5.23 and 0.5.9", "inference_sglang_lock"),

@@ -11,6 +11,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.engine.start_i
     InputChange,
     changes,
     effective_lines,
+    holds_secret,
     start_digest,
 )
 
@@ -104,3 +105,20 @@ def test_only_the_service_section_reaches_the_process():
         "ExecStart=/opt/a/bin/python -m sglang.launch_server --config /etc/sglang/kimi/server.yaml",
         "LimitMEMLOCK=infinity",
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "secret"),
+    [
+        ("config", "port: 30000\nmax-total-tokens: 4000\n", False),
+        ("config", "api-key: abc\n", True),
+        ("config", "ssl-keyfile-password: abc\n", True),
+        ("environment", "# nothing yet\n", False),
+        ("environment", "NCCL_DEBUG=INFO\n", True),
+        ("unit", UNIT, False),
+        ("unit", UNIT + "# ExecStart=python -m sglang.launch_server --api-key abc\n", True),
+        ("record", '{"tokens": 1}', False),
+    ],
+)
+def test_texts_that_must_not_be_shown(kind, text, secret):
+    assert holds_secret(kind, text) is secret
