@@ -21,6 +21,7 @@ description:
     O(observe_seconds) and returns.
 extends_documentation_fragment:
   - blackwell.inference.attributes
+  - blackwell.inference.server
 attributes:
   check_mode:
     support: full
@@ -28,17 +29,6 @@ attributes:
   diff_mode:
     support: none
 options:
-  unit:
-    description: Name of the systemd unit.
-    type: str
-    required: true
-  url:
-    description: Address of the server's API as seen from the host.
-    type: str
-    default: http://127.0.0.1:30000
-  api_key:
-    description: Key that clients must present. Never logged.
-    type: str
   engine_version:
     description: Version of SGLang, for messages.
     type: str
@@ -153,14 +143,12 @@ from urllib.parse import urlsplit
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.endpoints import Server
+from ansible_collections.blackwell.inference.plugins.module_utils.engine import endpoints
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.readiness import LOADING, READY
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.watch import Watch, Wish, watch_start
 
 ARGUMENTS = {
-    "unit": {"type": "str", "required": True},
-    "url": {"type": "str", "default": "http://127.0.0.1:30000"},
-    "api_key": {"type": "str", "no_log": True},
+    **endpoints.ARGUMENTS,
     "engine_version": {"type": "str"},
     "estimate_seconds": {"type": "float"},
     "shards": {"type": "int"},
@@ -176,7 +164,7 @@ def read_wish(params: dict[str, Any]) -> Wish:
     return Wish(
         unit=params["unit"],
         engine=f"SGLang {params['engine_version']}" if params["engine_version"] else "the engine",
-        server=Server(params["url"], params["api_key"]),
+        server=endpoints.Server(params["url"], params["api_key"]),
         port=address.port or (443 if address.scheme == "https" else 80),
         stall_seconds=params["stall_seconds"],
         estimate_seconds=params["estimate_seconds"],

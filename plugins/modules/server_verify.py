@@ -20,6 +20,7 @@ description:
   - Never reports a change. A verdict is the record of an observation, not a state of the host that somebody asked for.
 extends_documentation_fragment:
   - blackwell.inference.attributes
+  - blackwell.inference.server
 attributes:
   check_mode:
     support: full
@@ -27,17 +28,6 @@ attributes:
   diff_mode:
     support: none
 options:
-  unit:
-    description: Name of the systemd unit.
-    type: str
-    required: true
-  url:
-    description: Address of the server's API as seen from the host.
-    type: str
-    default: http://127.0.0.1:30000
-  api_key:
-    description: Key that clients must present. Never logged.
-    type: str
   plan:
     description: The plan that the server was started by, as M(blackwell.inference.memory_plan) returns it.
     type: dict
@@ -119,7 +109,7 @@ from urllib.parse import urlsplit
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.endpoints import Server
+from ansible_collections.blackwell.inference.plugins.module_utils.engine import endpoints
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.calibration import calibration_of
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import NotRunning, Question, gather
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned
@@ -134,9 +124,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.verify.verific
 )
 
 ARGUMENTS = {
-    "unit": {"type": "str", "required": True},
-    "url": {"type": "str", "default": "http://127.0.0.1:30000"},
-    "api_key": {"type": "str", "no_log": True},
+    **endpoints.ARGUMENTS,
     "plan": {"type": "dict", "required": True},
     "served_model_name": {"type": "str", "required": True},
     "engine_version": {"type": "str", "required": True},
@@ -151,7 +139,7 @@ def read_question(params: dict[str, Any]) -> Question:
     address = urlsplit(params["url"])
     return Question(
         unit=params["unit"],
-        server=Server(params["url"], params["api_key"]),
+        server=endpoints.Server(params["url"], params["api_key"]),
         port=address.port or (443 if address.scheme == "https" else 80),
         planned=Planned.read(params["plan"]),
         served_model_name=params["served_model_name"],

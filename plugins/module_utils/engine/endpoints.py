@@ -17,6 +17,13 @@ from typing import Any
 
 from ansible.module_utils.urls import open_url
 
+# Documented by the fragment blackwell.inference.server.
+ARGUMENTS: dict[str, Any] = {
+    "unit": {"type": "str", "required": True},
+    "url": {"type": "str", "default": "http://127.0.0.1:30000"},
+    "api_key": {"type": "str", "no_log": True},
+}
+
 MODELS = "/v1/models"
 CHAT = "/v1/chat/completions"
 # The first path that answers is taken; /get_server_info still answers in 0.5.23, with a warning in the log.
