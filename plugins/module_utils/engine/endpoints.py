@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any
+from urllib.parse import urlsplit
 
 from ansible.module_utils.urls import open_url
 
@@ -49,7 +50,9 @@ INFO_KEYS = (
     "mem_fraction_static",
     "model_path",
     "page_size",
+    "reasoning_parser",
     "served_model_name",
+    "tool_call_parser",
     "tp_size",
     "version",
 )
@@ -85,6 +88,11 @@ class Server:
 
     def __repr__(self) -> str:
         return f"Server({self.url})"
+
+    @property
+    def port(self) -> int:
+        address = urlsplit(self.url)
+        return address.port or (443 if address.scheme == "https" else 80)
 
     def get(self, path: str, timeout: float = SHORT_SECONDS) -> Answer:
         return self._ask("GET", path, None, timeout)
