@@ -138,7 +138,6 @@ watch:
 """
 
 from typing import Any
-from urllib.parse import urlsplit
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -160,12 +159,10 @@ ARGUMENTS = {
 
 
 def read_wish(params: dict[str, Any]) -> Wish:
-    address = urlsplit(params["url"])
     return Wish(
         unit=params["unit"],
         engine=f"SGLang {params['engine_version']}" if params["engine_version"] else "the engine",
         server=endpoints.Server(params["url"], params["api_key"]),
-        port=address.port or (443 if address.scheme == "https" else 80),
         stall_seconds=params["stall_seconds"],
         estimate_seconds=params["estimate_seconds"],
         shards=params["shards"],

@@ -104,7 +104,6 @@ calibration:
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -136,11 +135,9 @@ ARGUMENTS = {
 
 
 def read_question(params: dict[str, Any]) -> Question:
-    address = urlsplit(params["url"])
     return Question(
         unit=params["unit"],
         server=endpoints.Server(params["url"], params["api_key"]),
-        port=address.port or (443 if address.scheme == "https" else 80),
         planned=Planned.read(params["plan"]),
         served_model_name=params["served_model_name"],
         engine_version=params["engine_version"],

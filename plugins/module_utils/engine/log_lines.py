@@ -10,6 +10,9 @@ from collections.abc import Iterable, Iterator
 from re import Match
 from typing import NamedTuple
 
+FIRED_UP = "The server is fired up and ready to roll!"
+"""The line that ends a start, SGLang 0.4.9 to 0.5.23: the server is up."""
+
 
 class LinePattern(NamedTuple):
     """One shape of a line, and the SGLang versions that write it."""
@@ -71,7 +74,7 @@ LINES = (
         r"Allocating (?P<label>\S+) hierarchical KV host pool: (?P<tokens>\d+) tokens, (?:.*?)(?P<size>-?[\d.]+) GB host memory",
     ),
     LinePattern("listening", "0.4.9", "0.5.23", r"Uvicorn running on "),
-    LinePattern("fired_up", "0.4.9", "0.5.23", r"The server is fired up and ready to roll!"),
+    LinePattern("fired_up", "0.4.9", "0.5.23", re.escape(FIRED_UP)),
 )
 _COMPILED = tuple((line.name, re.compile(line.expression)) for line in LINES)
 _PREFIX = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?P<rank>(?: [A-Z_]+\d+)*)\] ")

@@ -12,7 +12,11 @@ from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.engine import endpoints
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.failures import explain
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lines import is_access_log, split_lines
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lines import (
+    FIRED_UP,
+    is_access_log,
+    split_lines,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.milestones import PHASES, Milestone, follow
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.readiness import FINAL, HUNG, Look, judge
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.secrets import without_secrets
@@ -50,7 +54,6 @@ class Wish:
     unit: str
     engine: str
     server: endpoints.Server
-    port: int
     stall_seconds: float
     estimate_seconds: float | None
     shards: int | None
@@ -140,9 +143,7 @@ def _read_journal(watch: Watch, unit: UnitState) -> None:
     """Follow the journal of the first invocation that was seen: the start that is waited for, even if systemd has begun another."""
     if watch.invocation_id is None or watch.milestone.fired_up:
         return
-    entries = read_entries(
-        watch.invocation_id, watch.cursor, enough=lambda entry: "fired up and ready to roll" in entry.message
-    )
+    entries = read_entries(watch.invocation_id, watch.cursor, enough=lambda entry: FIRED_UP in entry.message)
     if not entries:
         return
     lines = _lines(entries)
@@ -179,7 +180,7 @@ def _serving(wish: Wish, watch: Watch, unit: UnitState) -> tuple[bool, str]:
     serving = endpoints.model_list(answer) is not None
     if serving and not watch.milestone.fired_up:
         # Another server may answer on this port while this unit has said nothing yet.
-        _listening, pid = listener_of(wish.port)
+        _listening, pid = listener_of(wish.server.port)
         serving = pid in pids_of_unit(unit) and bool(endpoints.server_info(wish.server)[1].get("max_total_num_tokens"))
     return serving, answer.said
 

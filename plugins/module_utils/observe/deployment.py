@@ -20,6 +20,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.engine.start_i
     start_digest,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.observe import installed
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import (
     environment_of,
     listener_of,
@@ -72,7 +73,7 @@ def read_deployment(run: Run, wanted: Wanted) -> dict[str, Any]:
 
 def _holds_secret(file: installed.WantedFile) -> bool:
     """In what is wanted, or in what lies there now: a difference shows both."""
-    return any(holds_secret(file.kind, text) for text in (file.content, installed.text_of(file.path)))
+    return any(holds_secret(file.kind, text) for text in (file.content, text_of(file.path)))
 
 
 def _restart(unit: UnitState, wanted: Wanted) -> dict[str, Any]:

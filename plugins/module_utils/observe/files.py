@@ -1,15 +1,16 @@
 # Copyright: (c) 2026, blackwell.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one reader of the host's files. Private to the collection, may change any time.
+"""The readers of the host's files. Private to the collection, may change any time.
 
-An absent file is an answer (None); a file that is there and cannot be read goes into `unread` with the reason.
+For `HostFiles` an absent file is an answer (None); a file that is there and cannot be read goes into `unread` with the reason.
 """
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Callable, TypeVar
 
 T = TypeVar("T")
@@ -21,6 +22,14 @@ class Unread:
 
     what: str
     why: str
+
+
+def text_of(path: str | Path) -> str:
+    """For files that come and go, or belong to somebody else, as those of a process in /proc: what cannot be read is empty."""
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 class HostFiles:

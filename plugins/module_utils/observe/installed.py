@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import Run
 
 MARKER = "Ansible managed: blackwell.inference"
@@ -33,14 +34,6 @@ class WantedFile:
     owner: str
     group: str
     mode: str
-
-
-def text_of(path: str) -> str:
-    """What stands in a file; nothing where there is none that can be read."""
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 def is_foreign(wanted: WantedFile) -> bool:

@@ -21,10 +21,19 @@ class Memlock:
     hard_bytes: int | None
 
 
+def memlock_words(limits: str) -> tuple[str, str] | tuple[None, None]:
+    """Soft and hard limit as the `limits` of a process in /proc word them: a number of bytes or "unlimited"."""
+    found = _LINE.search(limits)
+    return (found[1], found[2]) if found else (None, None)
+
+
 def read_memlock(files: HostFiles) -> Memlock:
-    found = _LINE.search(files.text("/proc/self/limits") or "")
-    if found is None:
+    soft, hard = memlock_words(files.text("/proc/self/limits") or "")
+    if soft is None or hard is None:
         files.note("memlock", "/proc/self/limits has no line 'Max locked memory'")
         return Memlock(None, None)
-    soft, hard = (None if word == "unlimited" else int(word) for word in found.groups())
-    return Memlock(soft, hard)
+    return Memlock(_bytes(soft), _bytes(hard))
+
+
+def _bytes(word: str) -> int | None:
+    return None if word == "unlimited" else int(word)

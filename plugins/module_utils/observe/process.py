@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
+
 PROC = Path("/proc")
 CGROUP2_MOUNTS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup/systemd"))
 _LISTEN = "0A"
@@ -21,20 +23,20 @@ def pids_of_cgroup(control_group: str, mounts: tuple[Path, ...] = CGROUP2_MOUNTS
             pids: set[int] = set()
             for folder, _folders, names in os.walk(top):
                 if "cgroup.procs" in names:
-                    pids.update(int(word) for word in _text(Path(folder) / "cgroup.procs").split())
+                    pids.update(int(word) for word in text_of(Path(folder) / "cgroup.procs").split())
             return tuple(sorted(pids))
     return ()
 
 
 def environment_of(pid: int, proc: Path = PROC) -> dict[str, str]:
     """The environment that a process was started with; empty when it is gone or not ours to read."""
-    pairs = (pair.partition("=") for pair in _text(proc / str(pid) / "environ").split("\0") if "=" in pair)
+    pairs = (pair.partition("=") for pair in text_of(proc / str(pid) / "environ").split("\0") if "=" in pair)
     return {name: value for name, _equals, value in pairs}
 
 
 def unit_of(pid: int, proc: Path = PROC) -> str | None:
     """The systemd unit that a process belongs to, from its control group."""
-    for line in _text(proc / str(pid) / "cgroup").splitlines():
+    for line in text_of(proc / str(pid) / "cgroup").splitlines():
         for part in reversed(line.rpartition(":")[2].split("/")):
             if part.endswith((".service", ".scope")):
                 return part
@@ -59,7 +61,7 @@ def listener_of(port: int, proc: Path = PROC) -> tuple[bool, int | None]:
 def _listening_inodes(port: int, proc: Path) -> list[str]:
     inodes = []
     for table in ("tcp", "tcp6"):
-        for line in _text(proc / "net" / table).splitlines()[1:]:
+        for line in text_of(proc / "net" / table).splitlines()[1:]:
             fields = line.split()
             if len(fields) > 9 and fields[3] == _LISTEN and int(fields[1].rpartition(":")[2], 16) == port:
                 inodes.append(fields[9])
@@ -78,11 +80,3 @@ def _open_links(folder: Path) -> list[str]:
         except OSError:
             continue
     return links
-
-
-def _text(path: Path) -> str:
-    """A process may end between two reads, or belong to somebody else: both read as empty."""
-    try:
-        return path.read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return ""

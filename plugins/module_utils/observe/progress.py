@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import KIB, MIB
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import PROC, pids_of_cgroup
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import UnitState
 
@@ -148,7 +149,7 @@ def _text_written_bytes(io: Mapping[str, str]) -> int:
 
 def _mapped_shards(process: Path) -> set[str]:
     """Names of the weight files that a process has mapped."""
-    lines = _text(process / "maps").splitlines()
+    lines = text_of(process / "maps").splitlines()
     found = (_SHARD.search(line) for line in lines if line.endswith(_SHARD_SUFFIXES))
     return {match.group(0) for match in found if match}
 
@@ -169,12 +170,4 @@ def _kib(text: str | None) -> int:
 
 
 def _fields(path: Path) -> dict[str, str]:
-    return {name: value.strip() for name, _colon, value in (line.partition(":") for line in _text(path).splitlines())}
-
-
-def _text(path: Path) -> str:
-    """A process may end between two reads, or belong to somebody else: both read as empty."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
+    return {name: value.strip() for name, _colon, value in (line.partition(":") for line in text_of(path).splitlines())}

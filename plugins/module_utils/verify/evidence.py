@@ -14,10 +14,16 @@ from typing import Any
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
 from ansible_collections.blackwell.inference.plugins.module_utils.engine import endpoints
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import StartJournal, parse_start
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lines import is_at_work, split_lines
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lines import (
+    FIRED_UP,
+    is_at_work,
+    split_lines,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.milestones import Milestone, follow
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.journald import Entry, read_entries
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.keyed import meminfo
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.limits import memlock_words
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import (
     CGROUP2_MOUNTS,
     listener_of,
@@ -32,7 +38,6 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.system
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned
 
-_MEMLOCK = re.compile(r"^Max locked memory +(\S+) +(\S+)", re.MULTILINE)
 _OOM_KILLS = re.compile(r"^oom_kill (\d+)$", re.MULTILINE)
 
 
@@ -46,7 +51,6 @@ class Question:
 
     unit: str
     server: endpoints.Server
-    port: int
     planned: Planned
     served_model_name: str
     engine_version: str
@@ -93,10 +97,10 @@ def gather(run: Run, question: Question, chat: bool = True) -> Evidence:
         )
     names = sorted(question.expected_unit)
     properties = show_properties(run, unit.name, names) if names else {}
-    entries = read_entries(unit.invocation_id, enough=lambda entry: "fired up and ready to roll" in entry.message)
+    entries = read_entries(unit.invocation_id, enough=lambda entry: FIRED_UP in entry.message)
     lines = [line for entry in entries for line in split_lines(entry.message)]
     reached = follow(Milestone(), lines)
-    listening, listener = listener_of(question.port)
+    listening, listener = listener_of(question.server.port)
     info_answer, info = endpoints.server_info(question.server)
     pids = pids_of_unit(unit)
     answer = endpoints.chat(question.server, question.served_model_name) if chat else endpoints.Answer()
@@ -104,7 +108,7 @@ def gather(run: Run, question: Question, chat: bool = True) -> Evidence:
         planned=question.planned,
         served_model_name=question.served_model_name,
         engine_version=question.engine_version,
-        port=question.port,
+        port=question.server.port,
         expected_unit=question.expected_unit,
         unit=unit,
         models=question.server.get(endpoints.MODELS),
@@ -112,15 +116,15 @@ def gather(run: Run, question: Question, chat: bool = True) -> Evidence:
         info_answer=info_answer,
         info=info,
         unit_properties=properties,
-        memlock=_memlock(unit.main_pid, 1),
-        manager_memlock=_memlock(1, 2),
+        memlock=memlock_words(text_of(f"/proc/{unit.main_pid}/limits"))[0],
+        manager_memlock=memlock_words(text_of("/proc/1/limits"))[1],
         listener_is_ours=listener in pids,
         listener_said=_listener_said(listening, listener),
         start=parse_start(lines),
         start_rotated=not reached.start_seen and any(is_at_work(line) for line in lines),
         started=entries[0].realtime if entries else None,
         fired_up=_fired_up(entries) if reached.fired_up else None,
-        available_bytes=meminfo(_text(Path("/proc/meminfo"))).get("MemAvailable"),
+        available_bytes=meminfo(text_of("/proc/meminfo")).get("MemAvailable"),
         meminfo_is_shared=_meminfo_is_shared(),
         memory=count(pids),
         oom_kills=_oom_kills(unit.control_group),
@@ -138,27 +142,15 @@ def _fired_up(entries: tuple[Entry, ...]) -> int:
     return entries[-1].realtime
 
 
-def _memlock(pid: int, group: int) -> str | None:
-    match = _MEMLOCK.search(_text(Path(f"/proc/{pid}/limits")))
-    return match.group(group) if match else None
-
-
 def _meminfo_is_shared() -> bool:
     """In a container, unless something is mounted over the file, as lxcfs does in LXC."""
-    mounted = any(line.split()[4] == "/proc/meminfo" for line in _text(Path("/proc/self/mountinfo")).splitlines())
+    mounted = any(line.split()[4] == "/proc/meminfo" for line in text_of("/proc/self/mountinfo").splitlines())
     return Path("/run/systemd/container").exists() and not mounted
 
 
 def _oom_kills(control_group: str | None) -> int | None:
     for mount in CGROUP2_MOUNTS if control_group else ():
-        match = _OOM_KILLS.search(_text(mount / str(control_group).lstrip("/") / "memory.events"))
+        match = _OOM_KILLS.search(text_of(mount / str(control_group).lstrip("/") / "memory.events"))
         if match:
             return int(match.group(1))
     return None
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

@@ -86,6 +86,20 @@ def test_what_is_no_completion(body: Any) -> None:
     assert endpoints.said_text(endpoints.Answer(200, body)) is None
 
 
+@pytest.mark.parametrize(
+    ("url", "port"),
+    [
+        ("http://127.0.0.1:30000", 30000),
+        ("http://[::1]:30001/", 30001),
+        ("http://inference.example", 80),
+        ("https://inference.example/api", 443),
+        ("https://inference.example:8443", 8443),
+    ],
+)
+def test_the_port_of_an_address(url: str, port: int) -> None:
+    assert endpoints.Server(url).port == port
+
+
 def test_the_key_does_not_show() -> None:
     assert repr(endpoints.Server("http://127.0.0.1:30000", "k-123")) == "Server(http://127.0.0.1:30000)"
 

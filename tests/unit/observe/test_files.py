@@ -1,13 +1,13 @@
 # Copyright: (c) 2026, blackwell.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one reader of the host's files: absent is an answer, unreadable is a note."""
+"""The readers of the host's files: absent is an answer, unreadable is a note or empty."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread, text_of
 
 
 def test_absent_files_and_directories_are_answers(make_host):
@@ -39,6 +39,13 @@ def test_text_loses_outer_space_and_survives_bytes_that_are_no_text(make_host):
     Path(files.path("/b")).write_bytes(b"\xff\n")
     assert files.text("/a") == "two words"
     assert files.text("/b") == "\ufffd"
+
+
+def test_text_of_a_file_that_comes_and_goes(tmp_path):
+    (tmp_path / "limits").write_bytes(b" soft \xff\n")
+    assert text_of(tmp_path / "limits") == " soft \ufffd\n"
+    assert text_of(str(tmp_path / "none")) == ""
+    assert text_of(tmp_path) == ""
 
 
 def test_a_link_gives_the_name_of_its_target(make_host):

@@ -8,7 +8,11 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.limits import Memlock, read_memlock
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.limits import (
+    Memlock,
+    memlock_words,
+    read_memlock,
+)
 
 LINE = "Max locked memory         {soft:<20} {hard:<20} bytes     \n"
 
@@ -33,3 +37,11 @@ def test_a_missing_line_is_noted_and_not_taken_for_unlimited(make_host):
     host = make_host({"/proc/self/limits": "Limit  Soft Limit\n"})
     assert read_memlock(host) == Memlock(None, None)
     assert host.unread == (Unread("memlock", "/proc/self/limits has no line 'Max locked memory'"),)
+
+
+def test_the_words_of_any_process():
+    assert memlock_words("Max cpu time  1  2  seconds\n" + LINE.format(soft="8388608", hard="unlimited")) == (
+        "8388608",
+        "unlimited",
+    )
+    assert memlock_words("") == (None, None)
