@@ -15,12 +15,13 @@ import re
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from . import cgroup, dressing, network, owner, pip, ssh
-from .command import HostError, attempt, sentence_list, tail
+from .booted import Booted
+from .command import HostError, sentence_list, tail
 from .image import image
 from .removal import remove_tree
 from .site import Site, machine_lock
@@ -35,7 +36,7 @@ WAIT = ("sh", "-c", '"$@"; exit $?', "sh")
 
 
 @dataclass(frozen=True)
-class Host:
+class Host(Booted):
     name: str
     suite: str
     address: str
@@ -57,17 +58,6 @@ class Host:
         return self.directory / "console.log"
 
     @property
-    def running(self) -> bool:
-        return cgroup.is_populated(self.cgroup)
-
-    @property
-    def abandoned(self) -> bool:
-        """A host that does not run yet belongs to the process that is making it."""
-        if self.owner is not None and owner.is_gone(self.owner):
-            return True
-        return not self.running and owner.is_gone(self.maker)
-
-    @property
     def ssh(self) -> list[str]:
         """The command line that reaches root on this host; append the remote command."""
         return ssh.command(self.site, self.address)
@@ -79,12 +69,7 @@ class Host:
 
     def execute(self, *argv: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run a program in the host as root, not through ssh; a failure is a HostError unless check is false."""
-        done = attempt(*self.visit(argv))
-        if check and done.returncode:
-            raise HostError(
-                f"On {self.name} `{' '.join(argv)}` ended with {done.returncode}: {(done.stderr or done.stdout).strip()}"
-            )
-        return done
+        return self.ask(self.visit(argv), " ".join(argv), check)
 
     @property
     def boot_id(self) -> str | None:
@@ -164,8 +149,7 @@ def reserve(site: Site, name: str, suite: str, wish: str | None, binds: Sequence
         )
         remove_tree(host.directory)  # without a record it is what a killed process left
         host.directory.mkdir(parents=True)
-        record = {key: value for key, value in asdict(host).items() if key != "site"}
-        (host.directory / "host.json").write_text(json.dumps(record, indent=1) + "\n")
+        host.write_record(host.directory / "host.json")
         return host
 
 

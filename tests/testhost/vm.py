@@ -15,12 +15,13 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from . import cgroup, owner, ssh
-from .command import HostError, attempt, run, tail
+from .booted import Booted
+from .command import HostError, run, tail
 from .removal import remove_tree
 from .site import Site, machine_lock
 from .vm_image import exclusive, vm_image
@@ -32,7 +33,7 @@ KERNEL_COMMAND_LINE = "root=/dev/vda rw console=ttyS0 net.ifnames=0 quiet mitiga
 
 
 @dataclass(frozen=True)
-class Vm:
+class Vm(Booted):
     name: str
     port: int
     maker: str
@@ -48,16 +49,6 @@ class Vm:
         return f"{cgroup_prefix(self.site)}-{self.name}"
 
     @property
-    def running(self) -> bool:
-        return cgroup.is_populated(self.cgroup)
-
-    @property
-    def abandoned(self) -> bool:
-        if self.owner is not None and owner.is_gone(self.owner):
-            return True
-        return not self.running and owner.is_gone(self.maker)
-
-    @property
     def ssh(self) -> list[str]:
         return ssh.command(self.site, "127.0.0.1", self.port)
 
@@ -67,12 +58,7 @@ class Vm:
 
     def execute(self, command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """A shell command line, through ssh: there is no other way in."""
-        done = attempt(*self.ssh, command)
-        if check and done.returncode:
-            raise HostError(
-                f"On {self.name} `{command}` ended with {done.returncode}: {(done.stderr or done.stdout).strip()}"
-            )
-        return done
+        return self.ask([*self.ssh, command], command, check)
 
 
 def up(site: Site, name: str, *, owner_pid: int | None = None) -> Vm:
@@ -116,8 +102,7 @@ def reserve(site: Site, name: str, owner_pid: int | None) -> Vm:
         if vm.directory.exists():
             raise HostError(f"There is a virtual machine {name} already; `vm-down {name}` removes it.")
         vm.directory.mkdir(parents=True)
-        record = {key: value for key, value in asdict(vm).items() if key != "site"}
-        (vm.directory / "vm.json").write_text(json.dumps(record, indent=1) + "\n")
+        vm.write_record(vm.directory / "vm.json")
         return vm
 
 
