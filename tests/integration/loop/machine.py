@@ -149,6 +149,8 @@ def boot(site: Site, name: str, parts: Path, directory: Path) -> Machine:
     variables = {
         "inference_profile": "kimi-k2.5",
         "inference_sglang_wheels": "/srv/wheels",
+        # The double compiles nothing; a compiler would be most of what a fresh host has to install.
+        "sglang_runtime_packages": ["python3-venv", "python3-packaging", "libnuma1"],
         "inference_sglang_lock": str(parts / "wheels" / f"requirements-{VERSION}.txt"),
         "inference_environment": {"ENGINE_DOUBLE_MEMINFO": MEMINFO, "ENGINE_DOUBLE_SECONDS": "2"},
     }
