@@ -51,10 +51,25 @@ options:
     description: Measured figures of an earlier start, each optional.
     type: dict
     default: {}
-  observation:
-    description: The C(observation) of an earlier plan, used instead of today's free memory while O(instance_running).
+  recorded:
+    description:
+      - What earlier runs left on the host, as C(records) of M(blackwell.inference.deployment_info).
+      - While O(instance_running), the C(observation) of the recorded plan is used instead of today's free memory. Where nothing else changed, the plan is
+        the recorded one to the last byte.
+      - A record that cannot be read is left aside with a warning.
     type: dict
     default: {}
+  observation:
+    description: The C(observation) of an earlier plan, for a caller that kept no more of it. O(recorded) beats it.
+    type: dict
+    default: {}
+  other_engines:
+    description:
+      - What other inference servers hold of the host's memory, as M(blackwell.inference.deployment_info) returns it.
+      - Each has C(unit) and C(memory_bytes).
+    type: list
+    elements: dict
+    default: []
   instance_running:
     description: Whether the instance that is planned runs already, and so takes memory itself.
     type: bool
@@ -126,12 +141,16 @@ from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import calibration_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.hardware import host_from_hardware
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import (
-    earlier_host,
+    HostSeen,
     host_from_topology,
-    stand_on,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import model_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.recorded import (
+    recorded_from_dict,
+    settled_plan,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report import report_lines
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import serving_from_dict
@@ -144,18 +163,26 @@ ARGUMENTS: dict[str, Any] = {
     "serving": {"type": "dict", "default": {}},
     "arguments": {"type": "dict", "default": {}},
     "calibration": {"type": "dict", "default": {}},
+    "recorded": {"type": "dict", "default": {}},
     "observation": {"type": "dict", "default": {}},
+    "other_engines": {"type": "list", "elements": "dict", "default": []},
     "instance_running": {"type": "bool", "default": False},
 }
 
 
-def read_request(params: dict[str, Any], dialect: Dialect) -> PlanRequest:
-    fresh = (
-        host_from_topology(params["topology"])
-        if params["topology"] is not None
-        else host_from_hardware(params["hardware"])
-    )
-    host, notes = stand_on(fresh, earlier_host(params["observation"]), params["instance_running"])
+def read_records(params: dict[str, Any]) -> dict[str, Any]:
+    if params["recorded"] or not params["observation"]:
+        return dict(params["recorded"])
+    return {"plan": {"observation": params["observation"]}}
+
+
+def read_host(params: dict[str, Any]) -> HostSeen:
+    if params["topology"] is not None:
+        return host_from_topology(params["topology"], params["other_engines"])
+    return host_from_hardware(params["hardware"])
+
+
+def read_request(params: dict[str, Any], dialect: Dialect, host: HostSeen) -> PlanRequest:
     return PlanRequest(
         model=model_from_dict(params["model"]),
         rules=dialect.rules,
@@ -164,7 +191,7 @@ def read_request(params: dict[str, Any], dialect: Dialect) -> PlanRequest:
         host=host,
         calibration=calibration_from_dict(params["calibration"]),
         arguments=checked_arguments(dialect, params["arguments"]),
-        notes=dialect.notes + notes,
+        notes=dialect.notes,
     )
 
 
@@ -177,12 +204,19 @@ def main() -> None:
     )
     try:
         dialect = dialect_for(module.params["engine_version"])
-        request = read_request(module.params, dialect)
-        plan = plan_memory(request)
-        plan = replace(plan, arguments=engine_arguments(dialect, plan.settings, request.arguments))
+        recorded = recorded_from_dict(read_records(module.params))
+        request = read_request(module.params, dialect, read_host(module.params))
+
+        def make(host: HostSeen) -> MemoryPlan:
+            plan = plan_memory(replace(request, host=host))
+            return replace(plan, arguments=engine_arguments(dialect, plan.settings, request.arguments))
+
+        plan = settled_plan(recorded, request.host, module.params["instance_running"], make)
     except InferenceError as refusal:
         inputs = [{"name": "input", "message": str(refusal), "overridable": False}]
         module.fail_json(msg=str(refusal), **{"refusals": inputs, **refusal.details})
+    for fault in recorded.faults:
+        module.warn(fault)
     report = report_lines(plan)
     module.exit_json(changed=False, plan=plan.as_dict(), report=report, plan_text="\n".join([*report, ""]))
 

@@ -82,9 +82,20 @@ def test_a_second_run_while_the_server_stands_plans_the_same_bytes() -> None:
     first = run(options())
     full = [{**gpu, "memory_free_bytes": 5 * GIB} for gpu in TOPOLOGY["gpus"]]
     standing = {**TOPOLOGY, "gpus": full, "memory": {"total_bytes": 449 * GIB, "available_bytes": 77 * GIB}}
-    second = run(options(topology=standing, observation=first["plan"]["observation"], instance_running=True))
+    came = [{"unit": "sglang-other.service", "memory_bytes": 20 * GIB}]
+    records = {"plan": first["plan"], "verdict": None, "calibration": None}
+    second = run(options(topology=standing, recorded=records, other_engines=came, instance_running=True))
     assert json.dumps(second["plan"]) == json.dumps(first["plan"])
     assert second["plan_text"] == first["plan_text"]
+
+
+@pytest.mark.parametrize("record", [[1], "x", 7])
+def test_a_recorded_plan_that_is_none_is_left_aside_with_a_warning(record: Any) -> None:
+    result = run(options(recorded={"plan": record}, instance_running=True))
+    assert result["plan"]["notes"][0].startswith("The instance runs and no earlier plan says what was free")
+    warnings = json.dumps(result["warnings"])  # texts, and since ansible-core 2.19 dictionaries with them
+    assert "The recorded plan is " in warnings
+    assert " where a dictionary was expected: it is left aside." in warnings
 
 
 def test_hardware_that_nobody_owns_yet() -> None:

@@ -9,11 +9,13 @@ The real engine's recordings (on a CPU) carry the answers; what a CPU cannot sho
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,7 @@ def cpu_plan(version: str, page_size: int) -> dict[str, Any]:
         "gpu": None,
         "host": {
             "lines": [{"name": "1 rank process", "size_bytes": 1 << 30, "source": "estimate"}],
+            "reserve_bytes": 1 << 30,
             "available_after_start_bytes": AVAILABLE_KIB * 1024,
             "available_after_start_tolerance_bytes": 2 << 30,
         },
@@ -174,6 +177,21 @@ def available(kib: int) -> Callable[[Host], None]:
     return lambda host: host.meminfo.write_text(f"MemAvailable: {kib} kB\n") and None
 
 
+def just_started(host: Host) -> None:
+    """The recorded start, as if it had ended a moment ago."""
+    now = datetime.now(UTC).strftime("[%Y-%m-%d %H:%M:%S").encode()
+    journal = host.systemd.journal()
+    journal.write_bytes(re.sub(rb"(?m)^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", now, journal.read_bytes()))
+
+
+def available_at_once(kib: int) -> Callable[[Host], None]:
+    def inject(host: Host) -> None:
+        just_started(host)
+        available(kib)(host)
+
+    return inject
+
+
 def nothing_said(chat: Any) -> None:
     chat["choices"][0]["message"].update(content=None, reasoning_content="")
 
@@ -197,7 +215,8 @@ INJECTIONS: list[tuple[str, Callable[[Host], None], list[str]]] = [
     ("journal: the host pool's size", line("16400 tokens, 0.00 GB", "16400 tokens, 0.05 GB"), ["journal: host pool of TP0"]),
     ("journal: the host pool's tokens", line("16400 tokens", "16384 tokens"), ["journal: host pool tokens of TP0"]),
     ("journal: not up", line("The server is fired up", "The server is warming up"), ["journal: fired-up line"]),
-    ("meminfo", available(AVAILABLE_KIB - (3 << 20)), ["host_memory: MemAvailable"]),
+    ("meminfo", available_at_once(AVAILABLE_KIB - (3 << 20)), ["host_memory: MemAvailable"]),
+    ("meminfo, and the reserve is gone", available((1 << 20) - 1), ["host_memory: MemAvailable"]),
 ]  # fmt: skip
 
 
@@ -240,7 +259,8 @@ def test_the_design_host_is_what_was_planned(eight_ranks: Host) -> None:
         (line("mem usage=3.75", "mem usage=4.75"), "journal: graph memory"),
         (line("avail mem=5.47", "avail mem=3.47"), "journal: GPU memory free after the start"),
         (line("available_gpu_mem=5.47", "available_gpu_mem=3.47"), "journal: GPU memory free after the start"),
-        (available(75 << 20), "host_memory: MemAvailable"),
+        (available_at_once(75 << 20), "host_memory: MemAvailable"),
+        (available(9 << 20), "host_memory: MemAvailable"),
         (available(400 << 20), "host_memory: MemAvailable"),
     ],
     ids=[
@@ -250,6 +270,7 @@ def test_the_design_host_is_what_was_planned(eight_ranks: Host) -> None:
         "free after graphs",
         "free in the sum-up",
         "less available",
+        "less than the reserve",
         "not pinned",
     ],
 )
@@ -258,6 +279,13 @@ def test_one_wrong_number_of_eight_ranks_fails_by_its_name(
 ) -> None:
     inject(eight_ranks)
     assert outcomes(eight_ranks.verify(), "failed")[0] == name
+
+
+def test_memory_that_others_take_later_is_a_note(tiny: Host) -> None:
+    available(AVAILABLE_KIB - (3 << 20))(tiny)
+    result = tiny.verify()
+    assert not result.get("failed"), result.get("msg")
+    assert "host_memory: MemAvailable" in outcomes(result, "skipped")
 
 
 def test_check_mode_verifies_and_writes_nothing(tiny: Host) -> None:

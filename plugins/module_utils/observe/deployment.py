@@ -20,6 +20,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.engine.start_i
     start_digest,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.observe import installed
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.engines import other_engines
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import (
     environment_of,
@@ -67,6 +68,10 @@ def read_deployment(run: Run, wanted: Wanted) -> dict[str, Any]:
         "missing_users": list(installed.missing_users(wanted.users)),
         "missing_packages": list(installed.missing_packages(run, wanted.packages)),
         "port": _port(wanted.port, wanted.unit),
+        "other_engines": [
+            {"unit": name, "memory_bytes": size}
+            for name, size in other_engines(wanted.unit, wanted.state_directory.parent).items()
+        ],
         "records": {name: installed.read_record(wanted.state_directory / f"{name}.json") for name in RECORDS},
     }
 

@@ -55,6 +55,13 @@ class Fields:
         """The dictionary under `key`."""
         return Fields.of(self.data.get(key), f"{key} in {self.where}", self.advice, self.error)
 
+    def rows(self, key: str, where: str) -> list[Fields]:
+        """The dictionaries of the list under `key`, which may be missing; `where` is what each of them is called."""
+        found = self.data.get(key)
+        if not isinstance(found, (list, tuple, type(None))):
+            raise self.error(f"{self.where}: {key} is {seen(found)}; expected a list: {self.advice}.")
+        return [Fields.of(row, where, self.advice, self.error) for row in found or ()]
+
     def has(self, key: str) -> bool:
         return self.data.get(key) is not None
 

@@ -10,7 +10,7 @@ that the plan before the start stood on, as long as the hardware is the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
@@ -19,8 +19,12 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.field
 
 _MAX_BYTES = 1 << 60
 _ADVICE = "give the topology as topology_facts returns it"
+_ENGINES_ADVICE = "give other_engines as deployment_info returns them"
 # The design host (449 GiB) had 445 GiB available before the start of 2026-02-24: the system itself took 4 GiB.
 _SYSTEM_BYTES = 4 * GIB
+# Sources of free memory that nobody saw, as the instance ran already.
+UNKNOWN = "estimate: the instance is running"
+OTHER_HARDWARE = "estimate: the instance is running, on other hardware than was planned"
 # A new kernel or a balloon device moves MemTotal a little; the machine is still the same.
 _SAME_TOTAL = 0.01
 
@@ -54,6 +58,8 @@ class HostSeen:
     memlock_bytes: int | None = None
     free_before_load_bytes: int | None = None
     free_after_load_bytes: int | None = None
+    zfs_arc_bytes: int = 0
+    other_engines: tuple[tuple[str, int], ...] = ()  # host memory that other inference servers hold, by unit
     driver_error: str | None = field(default=None, compare=False)  # why no card shows; no part of the observation
 
     def as_dict(self) -> dict[str, Any]:
@@ -64,11 +70,13 @@ class HostSeen:
                 "total_bytes": self.memory_total_bytes,
                 "available_bytes": self.memory_available_bytes,
                 "source": self.memory_source,
+                "zfs_arc_bytes": self.zfs_arc_bytes,
             },
             "cgroup": {"limit_bytes": self.cgroup_limit_bytes, "headroom_bytes": self.cgroup_headroom_bytes},
             "memlock_bytes": self.memlock_bytes,
             "free_before_load_bytes": self.free_before_load_bytes,
             "free_after_load_bytes": self.free_after_load_bytes,
+            "other_engines": [{"unit": unit, "memory_bytes": size} for unit, size in self.other_engines],
         }
 
     def same_hardware(self, other: HostSeen) -> bool:
@@ -76,41 +84,29 @@ class HostSeen:
         near = abs(self.memory_total_bytes - other.memory_total_bytes) <= _SAME_TOTAL * self.memory_total_bytes
         return cards[0] == cards[1] and near and self.cgroup_limit_bytes == other.cgroup_limit_bytes
 
-    def as_if_idle(self) -> HostSeen:
-        """What the host would offer without the instance that runs on it, from totals alone."""
-        gpus = tuple(replace(gpu, free_bytes=None, source="estimate: the instance is running") for gpu in self.gpus)
-        return replace(
-            self,
-            gpus=gpus,
-            memory_available_bytes=idle_available_bytes(self.memory_total_bytes),
-            memory_source="estimate: the instance is running",
-            cgroup_headroom_bytes=self.cgroup_limit_bytes,
-        )
-
 
 def idle_available_bytes(total_bytes: int) -> int:
     """MemAvailable of a host that runs nothing but its system."""
     return total_bytes - min(_SYSTEM_BYTES, total_bytes // 20)
 
 
-def host_from_topology(topology: Any) -> HostSeen:
-    """The facts of `topology_facts`, compacted."""
+def host_from_topology(topology: Any, other_engines: Any = ()) -> HostSeen:
+    """The facts of `topology_facts`, compacted, and the other engines as `deployment_info` tells them."""
     fields = Fields.of(topology, "The topology", _ADVICE, PlanningError)
     memory = fields.within("memory")
     cgroup = fields.within("cgroup") if fields.has("cgroup") else None
     limit = cgroup.optional_whole("limit_bytes", 1, _MAX_BYTES) if cgroup else None
     current = cgroup.optional_whole("current_bytes", 0, _MAX_BYTES) if cgroup else None
     return HostSeen(
-        gpus=tuple(
-            _gpu_from_topology(Fields.of(gpu, "A GPU of the topology", _ADVICE, PlanningError))
-            for gpu in fields.data.get("gpus") or ()
-        ),
+        gpus=tuple(_gpu_from_topology(gpu) for gpu in fields.rows("gpus", "A GPU of the topology")),
         memory_total_bytes=memory.whole("total_bytes", 1, _MAX_BYTES),
         memory_available_bytes=memory.whole("available_bytes", 0, _MAX_BYTES),
         memory_source="meminfo",
         cgroup_limit_bytes=limit,
         cgroup_headroom_bytes=None if limit is None else max(0, limit - (current or 0)),
         memlock_bytes=_binding_memlock(fields),
+        zfs_arc_bytes=memory.optional_whole("zfs_arc_bytes", 0, _MAX_BYTES) or 0,
+        other_engines=_other_engines(other_engines),
         driver_error=(fields.data.get("driver") or {}).get("error"),
     )
 
@@ -152,10 +148,6 @@ def host_from_observation(data: Mapping[str, Any]) -> HostSeen:
     """The `observation` of an earlier plan."""
     fields = Fields.of(data, "The observation", "leave it out, and planning observes anew", PlanningError)
     memory, cgroup = fields.within("memory"), fields.within("cgroup")
-    gpus = [
-        Fields.of(gpu, "A GPU of the observation", fields.advice, PlanningError)
-        for gpu in fields.data.get("gpus") or ()
-    ]
     return HostSeen(
         gpus=tuple(
             GpuSeen(
@@ -166,7 +158,7 @@ def host_from_observation(data: Mapping[str, Any]) -> HostSeen:
                 free_bytes=gpu.optional_whole("free_bytes", 0, _MAX_BYTES),
                 source=gpu.text("source"),
             )
-            for gpu in gpus
+            for gpu in fields.rows("gpus", "A GPU of the observation")
         ),
         memory_total_bytes=memory.whole("total_bytes", 1, _MAX_BYTES),
         memory_available_bytes=memory.whole("available_bytes", 0, _MAX_BYTES),
@@ -176,27 +168,12 @@ def host_from_observation(data: Mapping[str, Any]) -> HostSeen:
         memlock_bytes=fields.optional_whole("memlock_bytes", 0, _MAX_BYTES),
         free_before_load_bytes=fields.optional_whole("free_before_load_bytes", 1, _MAX_BYTES),
         free_after_load_bytes=fields.optional_whole("free_after_load_bytes", 0, _MAX_BYTES),
+        zfs_arc_bytes=memory.optional_whole("zfs_arc_bytes", 0, _MAX_BYTES) or 0,
+        other_engines=_other_engines(fields.data.get("other_engines")),
     )
 
 
-def earlier_host(data: Mapping[str, Any]) -> HostSeen | None:
-    """The host that an earlier plan stood on; None where its record is absent, or was edited until it cannot be read."""
-    try:
-        return host_from_observation(data) if data else None
-    except PlanningError:
-        return None
-
-
-def stand_on(fresh: HostSeen, earlier: HostSeen | None, instance_running: bool) -> tuple[HostSeen, tuple[str, ...]]:
-    """The value to plan with, and a note where it is not simply the fresh one."""
-    if not instance_running:
-        return fresh, ()
-    if earlier is None:
-        return fresh.as_if_idle(), (
-            "The instance runs and no earlier plan says what was free before it started: free memory is estimated from the totals.",
-        )
-    if not earlier.same_hardware(fresh):
-        return fresh.as_if_idle(), (
-            "The hardware differs from that of the earlier plan, which is not used: free memory is estimated from the totals.",
-        )
-    return replace(earlier, memlock_bytes=fresh.memlock_bytes, driver_error=fresh.driver_error), ()
+def _other_engines(data: Any) -> tuple[tuple[str, int], ...]:
+    fields = Fields({"other_engines": data}, "What else runs", _ENGINES_ADVICE, PlanningError)
+    rows = fields.rows("other_engines", "One of the other engines")
+    return tuple(sorted((row.text("unit"), row.whole("memory_bytes", 0, _MAX_BYTES)) for row in rows))

@@ -7,13 +7,20 @@ from __future__ import annotations
 
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostPool
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import OTHER_HARDWARE, UNKNOWN
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+
+# By the source of the host's figure, which a plan keeps: a later run that stands on it says the same.
+_UNSEEN = {
+    UNKNOWN: "The instance runs and no earlier plan says what was free before it started: free memory is estimated from the totals.",
+    OTHER_HARDWARE: "The hardware differs from that of the earlier plan, which is not used: free memory is estimated from the totals.",
+}
 
 
 def plan_notes(request: PlanRequest, gpu: GpuBudget | None, tokens: int, pool: HostPool | None) -> tuple[str, ...]:
     """Sentences for the report, in a fixed order."""
     serving = request.serving
-    notes: list[str] = []
+    notes: list[str] = [note for source, note in _UNSEEN.items() if source == request.host.memory_source]
     lost = [gpu for gpu in request.host.gpus if not gpu.usable]
     if serving.device == "cuda" and lost:
         notes.append(f"Not used: GPU {', '.join(f'{gpu.index} ({gpu.state})' for gpu in lost)}.")

@@ -53,7 +53,7 @@ class MemoryPlan:
             "device": request.serving.device,
             "ranks": ranks,
             "model": {"name": request.model.name, "identity": request.model.identity},
-            "gpu": self.gpu.as_dict() if self.gpu else None,
+            "gpu": {**self.gpu.as_dict(), "cards": [card.index for card in request.gpus]} if self.gpu else None,
             "host": self.host.as_dict(),
             "host_cache": self._host_cache(ranks),
             "pool": {"tokens": self.tokens, "cell_bytes": self.cell_bytes, "kv_bytes": self.tokens * self.cell_bytes},

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,9 +21,10 @@ from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lin
     split_lines,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.milestones import Milestone, follow
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.engines import other_engines
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.journald import Entry, read_entries
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.keyed import meminfo
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.keyed import kstat, meminfo
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.limits import memlock_words
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import (
     CGROUP2_MOUNTS,
@@ -81,7 +83,10 @@ class Evidence:
         int | None
     )  # realtime of the first entry of the invocation and of the line that ends the start, in microseconds
     fired_up: int | None
+    seconds_since_start: float | None  # None where the journal no longer holds the end of the start
     available_bytes: int | None
+    zfs_arc_bytes: int
+    other_engines: Mapping[str, int]
     meminfo_is_shared: bool  # a container without a meminfo of its own
     memory: Counters
     oom_kills: int | None
@@ -100,6 +105,7 @@ def gather(run: Run, question: Question, chat: bool = True) -> Evidence:
     entries = read_entries(unit.invocation_id, enough=lambda entry: FIRED_UP in entry.message)
     lines = [line for entry in entries for line in split_lines(entry.message)]
     reached = follow(Milestone(), lines)
+    fired_up = _fired_up(entries) if reached.fired_up else None
     listening, listener = listener_of(question.server.port)
     info_answer, info = endpoints.server_info(question.server)
     pids = pids_of_unit(unit)
@@ -123,7 +129,10 @@ def gather(run: Run, question: Question, chat: bool = True) -> Evidence:
         start=parse_start(lines),
         start_rotated=not reached.start_seen and any(is_at_work(line) for line in lines),
         started=entries[0].realtime if entries else None,
-        fired_up=_fired_up(entries) if reached.fired_up else None,
+        fired_up=fired_up,
+        seconds_since_start=None if fired_up is None else time.time() - fired_up / 1e6,
+        zfs_arc_bytes=kstat(text_of("/proc/spl/kstat/zfs/arcstats")).get("size", 0),
+        other_engines=other_engines(unit.name),
         available_bytes=meminfo(text_of("/proc/meminfo")).get("MemAvailable"),
         meminfo_is_shared=_meminfo_is_shared(),
         memory=count(pids),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gb_text, gib_text
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.others import moved_by_others, taken_since
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.tolerances import (
     COUNTED_TWICE_SHARE,
     PINNED_SHARE,
@@ -27,10 +28,12 @@ MEMINFO, STATUS = "/proc/meminfo", "/proc/PID/status"
 
 
 def check_host_memory(evidence: Evidence) -> tuple[Check, ...]:
-    return (_available(evidence), _unit(evidence), _pinned(evidence), _swap(evidence), _oom(evidence))
+    own = (_unit(evidence), _pinned(evidence))
+    as_planned = all(check.outcome != FAILED for check in own)
+    return (_available(evidence, as_planned), *own, _swap(evidence), _oom(evidence))
 
 
-def _available(evidence: Evidence) -> Check:
+def _available(evidence: Evidence, unit_as_planned: bool) -> Check:
     host = evidence.planned.host
     tolerance = Tolerance(int(host["available_after_start_tolerance_bytes"]), "other processes come and go")
     advice = "See what else takes memory on this host (the ZFS cache, other services), or whether the host cache is pinned at all."
@@ -43,10 +46,12 @@ def _available(evidence: Evidence) -> Check:
         advice,
         gib_text,
     )
-    if check.outcome == FAILED and evidence.meminfo_is_shared:
-        why = f"this container is shown the memory of the whole machine, which others move too: {gib_text(evidence.available_bytes or 0)}"
+    if check.outcome != FAILED or evidence.available_bytes is None:
+        return check
+    if evidence.meminfo_is_shared:
+        why = f"this container is shown the memory of the whole machine, which others move too: {gib_text(evidence.available_bytes)}"
         return skipped(check.name, check.expected, check.seen, MEMINFO, why)
-    return check
+    return moved_by_others(evidence, check, tolerance.size) if unit_as_planned else check
 
 
 def _unit(evidence: Evidence) -> Check:
@@ -85,7 +90,8 @@ def _pinned(evidence: Evidence) -> Check:
     if not planned.host_cache.get("enabled"):
         return skipped(name, 0, None, "/proc", "the plan has no host cache")
     before = int(planned.host["available_after_start_bytes"]) + planned_bytes(evidence)
-    gone = before - (evidence.available_bytes or before)
+    others = max(0, sum(taken_since(evidence).values()))
+    gone = before - (evidence.available_bytes or before) - others
     seen, source = max((evidence.memory.resident_bytes, STATUS), (gone, MEMINFO))
     if seen >= int(PINNED_SHARE * expected):
         return Check(

@@ -68,6 +68,10 @@ class Planned:
         return host
 
     @property
+    def observation(self) -> Mapping[str, Any]:
+        return self.plan.get("observation") or {}
+
+    @property
     def host_cache(self) -> Mapping[str, Any]:
         cache: Mapping[str, Any] = self.plan["host_cache"]
         return cache

@@ -13,10 +13,8 @@ import pytest
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import (
-    earlier_host,
     host_from_observation,
     host_from_topology,
-    stand_on,
 )
 
 TOPOLOGY = {
@@ -40,15 +38,6 @@ TOPOLOGY = {
 
 def changed(**more):
     return host_from_topology({**copy.deepcopy(TOPOLOGY), **more})
-
-
-def running(**more):
-    """The same host while its instance runs: the cards are full and memory is pinned."""
-    topology = copy.deepcopy(TOPOLOGY)
-    topology["gpus"][0]["memory_free_bytes"] = 5 * GIB
-    topology["memory"]["available_bytes"] = 78 * GIB
-    topology["cgroup"]["current_bytes"] = 200 * GIB
-    return host_from_topology({**topology, **more})
 
 
 def test_from_the_topology():
@@ -94,58 +83,21 @@ def test_an_observation_is_what_it_was_written_as():
     host = host_from_topology(TOPOLOGY)
     written = json.loads(json.dumps(host.as_dict()))
     assert host_from_observation(written) == host
-    assert written["memory"] == {"total_bytes": 449 * GIB, "available_bytes": 445 * GIB, "source": "meminfo"}
-
-
-def test_while_the_instance_runs_the_earlier_observation_is_stood_on():
-    earlier = host_from_topology(TOPOLOGY)
-    assert stand_on(running(), earlier, True) == (earlier, ())
-
-
-def test_a_stopped_instance_is_observed_anew():
-    assert stand_on(running(), host_from_topology(TOPOLOGY), False) == (running(), ())
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        pytest.param({"gpus": TOPOLOGY["gpus"][:1]}, id="a card less"),
-        pytest.param({"gpus": [{**TOPOLOGY["gpus"][0], "uuid": "GPU-c"}, TOPOLOGY["gpus"][1]]}, id="another card"),
-        pytest.param({"memory": {"total_bytes": 512 * GIB, "available_bytes": 78 * GIB}}, id="more memory"),
-        pytest.param({"cgroup": {"limit_bytes": 128 * GIB, "current_bytes": 1}}, id="another limit"),
-    ],
-)
-def test_other_hardware_is_not_taken_for_the_earlier_one(more):
-    host, notes = stand_on(running(**more), host_from_topology(TOPOLOGY), True)
-    assert notes == (
-        "The hardware differs from that of the earlier plan, which is not used: free memory is estimated from the totals.",
-    )
-    assert host.gpus[0].free_bytes is None
-    assert host.memory_available_bytes == host.memory_total_bytes - 4 * GIB
-    assert host.cgroup_headroom_bytes == host.cgroup_limit_bytes
-
-
-def test_a_new_kernel_is_no_other_hardware():
-    slightly = {"memory": {"total_bytes": 449 * GIB - (32 << 20), "available_bytes": 78 * GIB}}
-    assert stand_on(running(**slightly), host_from_topology(TOPOLOGY), True)[1] == ()
-
-
-def test_a_running_instance_without_an_earlier_plan():
-    host, notes = stand_on(running(), None, True)
-    assert notes == (
-        "The instance runs and no earlier plan says what was free before it started: free memory is estimated from the totals.",
-    )
-    assert host.memory_available_bytes == 445 * GIB
-
-
-def test_a_limit_that_was_set_since_counts():
-    host, _notes = stand_on(running(virtualisation={"kind": "lxc"}), host_from_topology(TOPOLOGY), True)
-    assert host.memlock_bytes == 8 << 20
+    assert written["memory"] == {
+        "total_bytes": 449 * GIB,
+        "available_bytes": 445 * GIB,
+        "source": "meminfo",
+        "zfs_arc_bytes": 0,
+    }
 
 
 @pytest.mark.parametrize(
     ("topology", "message"),
     [
+        (
+            {"gpus": 7, "memory": TOPOLOGY["memory"]},
+            "The topology: gpus is 7; expected a list: give the topology as topology_facts returns it.",
+        ),
         (7, "The topology is 7; expected a dictionary: give the topology as topology_facts returns it."),
         (
             {"gpus": []},
@@ -164,19 +116,32 @@ def test_a_topology_of_the_wrong_shape(topology, message):
     assert str(refused.value) == message
 
 
-@pytest.mark.parametrize("data", [{}, {"gpus": []}, {"gpus": 7, "memory": None}, {"memory": {"total_bytes": "x"}}])
-def test_a_record_that_was_edited_until_it_cannot_be_read_is_none(data):
-    assert earlier_host(data) is None
-
-
-def test_a_record_that_can_be_read():
-    host = host_from_topology(TOPOLOGY)
-    assert earlier_host(host.as_dict()) == host
-
-
 def test_an_observation_of_the_wrong_shape():
     with pytest.raises(
         PlanningError,
         match=r"^memory in The observation is nothing; expected a dictionary: leave it out, and planning observes anew\.$",
     ):
         host_from_observation({"gpus": []})
+
+
+def test_what_other_engines_hold_is_part_of_the_observation():
+    host = host_from_topology(TOPOLOGY, [{"unit": "sglang-b.service", "memory_bytes": GIB}])
+    assert host.as_dict()["other_engines"] == [{"unit": "sglang-b.service", "memory_bytes": GIB}]
+    assert host_from_observation(host.as_dict()) == host
+
+
+@pytest.mark.parametrize(
+    ("engines", "message"),
+    [
+        (7, "What else runs: other_engines is 7; expected a list: give other_engines as deployment_info returns them."),
+        (
+            [{"unit": "sglang-b.service"}],
+            "One of the other engines: memory_bytes is missing; expected a whole number from 0 to 1,152,921,504,606,846,976: "
+            "give other_engines as deployment_info returns them.",
+        ),
+    ],
+)
+def test_other_engines_of_the_wrong_shape(engines, message):
+    with pytest.raises(PlanningError) as refused:
+        host_from_topology(TOPOLOGY, engines)
+    assert str(refused.value) == message

@@ -26,6 +26,10 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.model
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.recorded import (
+    recorded_from_dict,
+    settled_plan,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report import report_lines
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import FORCEABLE, serving_from_dict
@@ -186,11 +190,9 @@ def test_a_model_is_what_it_was_written_as(model):
 @pytest.mark.parametrize("free_gib", [0, 1, 60, 94, 300])
 def test_memory_that_others_take_while_the_instance_runs_changes_no_plan(request_for, free_gib):
     """The plan before the start and the plan after it are the same bytes, whatever the host shows meanwhile."""
-    from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import stand_on
-
     request = request_for(hicache_size=48)
     first = plan_memory(request).as_dict()
     now = replace(request.host, memory_available_bytes=free_gib << 30)
-    host, notes = stand_on(now, host_from_observation(first["observation"]), True)
-    assert notes == ()
-    assert json.dumps(plan_memory(replace(request, host=host)).as_dict()) == json.dumps(first)
+    recorded = recorded_from_dict({"plan": json.loads(json.dumps(first))})
+    second = settled_plan(recorded, now, True, lambda host: plan_memory(replace(request, host=host)))
+    assert json.dumps(second.as_dict()) == json.dumps(first)

@@ -70,7 +70,9 @@ def test_whether_a_cap_on_tokens_shortens_the_table(version, rows):
 @pytest.mark.parametrize(("version", "resolved"), [("0.5.9", False), ("0.5.23", True)])
 def test_the_engine_double_makes_the_same_table(monkeypatch, version, resolved, tokens, asked):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "doubles" / "engine" / "package"))
-    monkeypatch.setitem(sys.modules, "sglang.version", SimpleNamespace(__version__=version))  # only a built double has one
+    monkeypatch.setitem(
+        sys.modules, "sglang.version", SimpleNamespace(__version__=version)
+    )  # only a built double has one
     double = importlib.import_module("sglang.double.sizing")
     rules = dialect_for(version).rules
     found = running_requests(tokens, 980344, 163840, asked, rules)

@@ -45,6 +45,7 @@ PLAN: dict[str, Any] = {
             {"name": "8 rank processes", "size_bytes": 32 * GIB, "source": "measured"},
         ],
         "left_bytes": 78 * GIB,
+        "reserve_bytes": 10 * GIB,
         "available_after_start_bytes": 78 * GIB,
         "available_after_start_tolerance_bytes": 2 * GIB,
     },
@@ -63,6 +64,7 @@ PLAN: dict[str, Any] = {
         "tp-size": 8,
     },
     "forced": [],
+    "observation": {"memory": {"available_bytes": 445 * GIB, "zfs_arc_bytes": 0}, "other_engines": []},
 }
 RANK_LINES = (
     "[2026-02-24 10:00:00 TP{rank}] Load weight begin. avail mem=94.04 GB",
@@ -129,7 +131,10 @@ EVIDENCE = Evidence(
     start_rotated=False,
     started=1_771_927_200_000_000,
     fired_up=1_771_927_860_000_000,
+    seconds_since_start=60.0,
     available_bytes=78 * GIB,
+    zfs_arc_bytes=0,
+    other_engines={},
     meminfo_is_shared=False,
     memory=Counters(memory={"anonymous": 40 * GIB, "file": 0, "shared": 8 * HOST_TOKENS * CELL}),
     oom_kills=0,

@@ -94,3 +94,80 @@ def test_a_container_that_shows_the_whole_machines_memory_proves_nothing() -> No
     assert skipped(check_host_memory(evidence)) == {
         "MemAvailable": "skipped: this container is shown the memory of the whole machine, which others move too: 70.00 GiB"
     }
+
+
+NEIGHBOUR = {"sglang-other.service": 40 * GIB}
+LATER = 86_400.0
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (
+            {"available_bytes": 38 * GIB, "other_engines": NEIGHBOUR},
+            "40.00 GiB less available than planned, taken by others since (of these: sglang-other.service 40.00 GiB); "
+            "this unit holds what was planned, and the host keeps its reserve",
+        ),
+        (
+            {"available_bytes": 28 * GIB, "zfs_arc_bytes": 50 * GIB},
+            "50.00 GiB less available than planned, taken by others since (of these: the ZFS cache 50.00 GiB); "
+            "this unit holds what was planned, and the host keeps its reserve",
+        ),
+        (
+            {"available_bytes": 75 * GIB, "seconds_since_start": LATER},
+            "3.00 GiB less available than planned, taken by others since (of these: none that is known); "
+            "this unit holds what was planned, and the host keeps its reserve",
+        ),
+        (
+            {"available_bytes": 75 * GIB, "seconds_since_start": None},
+            "3.00 GiB less available than planned, taken by others since (of these: none that is known); "
+            "this unit holds what was planned, and the host keeps its reserve",
+        ),
+        (
+            {"available_bytes": 85 * GIB, "seconds_since_start": LATER},
+            "7.00 GiB more available than planned, given back by others since (of these: none that is known); "
+            "this unit holds what was planned, and the host keeps its reserve",
+        ),
+    ],
+    ids=["another engine", "the ZFS cache", "somebody, later", "somebody, after the journal rotated", "given back"],
+)
+def test_memory_that_others_move_is_no_fault_of_this_server(change: dict[str, Any], why: str) -> None:
+    checks = check_host_memory(replace(EVIDENCE, **change))
+    assert failed(checks) == {}
+    assert skipped(checks) == {"MemAvailable": f"skipped: {why}"}
+
+
+def test_another_engine_that_was_there_before_explains_nothing() -> None:
+    row = {"unit": "sglang-other.service", "memory_bytes": 40 * GIB}
+    evidence = with_plan({"observation": {"other_engines": [row]}})
+    assert list(failed(check_host_memory(replace(evidence, available_bytes=38 * GIB, other_engines=NEIGHBOUR)))) == [
+        "MemAvailable"
+    ]
+
+
+def test_a_host_without_its_reserve_fails_whoever_took_it() -> None:
+    evidence = replace(EVIDENCE, available_bytes=9 * GIB, other_engines={"sglang-other.service": 69 * GIB})
+    assert failed(check_host_memory(evidence)) == {
+        "MemAvailable": "/proc/meminfo shows MemAvailable 9.00 GiB; at least 10.00 GiB was expected, which the host keeps in reserve. This unit holds "
+        "what was planned, and others took 69.00 GiB since (of these: sglang-other.service 69.00 GiB): free memory on the host, or it kills what it needs."
+    }
+
+
+def test_a_reserve_that_was_forced_away_is_not_asked_for() -> None:
+    host = {"host.available_after_start_bytes": 6 * GIB, "host.reserve_bytes": 10 * GIB}
+    evidence = with_plan(host, replace(EVIDENCE, seconds_since_start=LATER))
+    assert failed(check_host_memory(replace(evidence, available_bytes=9 * GIB))) == {}
+    assert list(failed(check_host_memory(replace(evidence, available_bytes=3 * GIB)))) == ["MemAvailable"]
+
+
+def test_a_unit_that_is_not_as_planned_cannot_put_it_on_others() -> None:
+    grown = Counters(memory={"anonymous": 77 * GIB, "file": 0, "shared": 333 * GIB})
+    evidence = replace(EVIDENCE, memory=grown, available_bytes=42 * GIB, seconds_since_start=LATER)
+    assert list(failed(check_host_memory(evidence))) == ["MemAvailable", "memory of the unit"]
+
+
+def test_what_others_took_is_not_taken_for_the_pinned_host_cache() -> None:
+    evidence = replace(
+        EVIDENCE, memory=SMALL, available_bytes=78 * GIB, other_engines={"sglang-other.service": 300 * GIB}
+    )
+    assert "pinned host cache" in failed(check_host_memory(evidence))
