@@ -70,6 +70,28 @@ options:
         description: Octal mode.
         type: str
         default: "0644"
+  directories:
+    description: Directories as they should be. Only those of this list are looked at, not what lies in them.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      path:
+        description: Absolute path.
+        type: path
+        required: true
+      owner:
+        description: Name of the owner.
+        type: str
+        default: root
+      group:
+        description: Name of the group.
+        type: str
+        default: root
+      mode:
+        description: Octal mode.
+        type: str
+        default: "0755"
   environments:
     description: Python environments and the versions that must be in them.
     type: list
@@ -116,8 +138,8 @@ RETURN = r"""
 deployment:
   description:
     - The state of the instance, with the keys C(unit), C(process), C(files), C(differing_files), C(foreign_files), C(secret_files),
-      C(restart), C(environments),
-      C(missing_users), C(missing_packages), C(port) and C(records).
+      C(directories), C(differing_directories), C(restart), C(environments), C(missing_users), C(missing_packages), C(port), C(other_engines)
+      and C(records).
   returned: success
   type: dict
   sample:
@@ -135,6 +157,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.errors im
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.deployment import (
     Wanted,
     read_deployment,
+    wanted_directories,
     wanted_files,
 )
 
@@ -147,6 +170,12 @@ FILE = {
     "group": {"type": "str", "default": "root"},
     "mode": {"type": "str", "default": "0644"},
 }
+DIRECTORY = {
+    "path": {"type": "path", "required": True},
+    "owner": {"type": "str", "default": "root"},
+    "group": {"type": "str", "default": "root"},
+    "mode": {"type": "str", "default": "0755"},
+}
 ENVIRONMENT = {
     "path": {"type": "path", "required": True},
     "requirements": {"type": "dict", "required": True},
@@ -157,6 +186,7 @@ ARGUMENTS = {
     "port": {"type": "int"},
     "state_directory": {"type": "path", "default": "/var/lib/blackwell-inference"},
     "files": {"type": "list", "elements": "dict", "default": [], "options": FILE},
+    "directories": {"type": "list", "elements": "dict", "default": [], "options": DIRECTORY},
     "environments": {"type": "list", "elements": "dict", "default": [], "options": ENVIRONMENT},
     "users": {"type": "list", "elements": "str", "default": []},
     "packages": {"type": "list", "elements": "str", "default": []},
@@ -172,6 +202,7 @@ def main() -> None:
         state_directory=Path(module.params["state_directory"]) / instance,
         started_directory=Path("/run") / f"sglang-{instance}" / "started",
         files=wanted_files(module.params["files"]),
+        directories=wanted_directories(module.params["directories"]),
         environments=tuple(module.params["environments"]),
         users=tuple(module.params["users"]),
         packages=tuple(module.params["packages"]),

@@ -44,12 +44,14 @@ class Wanted:
     environments: tuple[Mapping[str, Any], ...]
     users: tuple[str, ...]
     packages: tuple[str, ...]
+    directories: tuple[installed.WantedDirectory, ...] = ()
 
 
 def read_deployment(run: Run, wanted: Wanted) -> dict[str, Any]:
     """Everything that decides what a run has to do, read in one go. Raises ObservationError when systemd does not answer."""
     unit = unit_state(run, wanted.unit)
     differing = {file.name: installed.file_differences(file) for file in wanted.files}
+    folders = {folder.path: installed.directory_differences(folder) for folder in wanted.directories}
     return {
         "unit": unit.as_dict(),
         "files": [
@@ -60,6 +62,8 @@ def read_deployment(run: Run, wanted: Wanted) -> dict[str, Any]:
             file.name for file in wanted.files if "content" in differing[file.name] and installed.is_foreign(file)
         ],
         "differing_files": [name for name, differs in differing.items() if differs],
+        "directories": [{"path": path, "differs": list(differs)} for path, differs in folders.items()],
+        "differing_directories": [path for path, differs in folders.items() if differs],
         "process": {"pid": unit.main_pid, "running": unit.running},
         "restart": _restart(unit, wanted),
         "environments": [
@@ -168,3 +172,8 @@ def _port(number: int | None, unit: str) -> dict[str, Any] | None:
 def wanted_files(files: Sequence[Mapping[str, str]]) -> tuple[installed.WantedFile, ...]:
     """Module options as values."""
     return tuple(installed.WantedFile(**file) for file in files)
+
+
+def wanted_directories(directories: Sequence[Mapping[str, str]]) -> tuple[installed.WantedDirectory, ...]:
+    """The same of directories."""
+    return tuple(installed.WantedDirectory(**directory) for directory in directories)

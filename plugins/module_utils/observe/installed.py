@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
@@ -36,6 +36,16 @@ class WantedFile:
     mode: str
 
 
+@dataclass(frozen=True)
+class WantedDirectory:
+    """A directory as it should be."""
+
+    path: str
+    owner: str
+    group: str
+    mode: str
+
+
 def is_foreign(wanted: WantedFile) -> bool:
     """Whether somebody else wrote the file on the host: those of ours that people may have made by hand before say whose they are."""
     found = text_of(wanted.path)
@@ -45,23 +55,34 @@ def is_foreign(wanted: WantedFile) -> bool:
 def file_differences(wanted: WantedFile) -> tuple[str, ...]:
     """In what the file on the host differs from the wanted one: absent, type, content, owner, group, mode; empty when in nothing."""
     try:
-        return _differences(wanted)
+        return _file_differences(wanted)
     except PermissionError as denied:
         raise ObservationError(
             f"{wanted.path} cannot be read: permission denied. A user who may read it was expected; run this as root, for example with become."
         ) from denied
 
 
-def _differences(wanted: WantedFile) -> tuple[str, ...]:
-    path = Path(wanted.path)
+def _file_differences(wanted: WantedFile) -> tuple[str, ...]:
+    found = _differences(wanted, stat.S_ISREG)
+    if found in (("absent",), ("type",)):
+        return found
+    return (*(() if Path(wanted.path).read_bytes() == wanted.content.encode() else ("content",)), *found)
+
+
+def directory_differences(wanted: WantedDirectory) -> tuple[str, ...]:
+    """The same of a directory, without its content: absent, type, owner, group, mode."""
+    return _differences(wanted, stat.S_ISDIR)
+
+
+def _differences(wanted: WantedFile | WantedDirectory, right_type: Callable[[int], bool]) -> tuple[str, ...]:
+    """By names: a group that was deleted, and made anew under another number, differs."""
     try:
-        status = path.lstat()
+        status = Path(wanted.path).lstat()
     except FileNotFoundError:
         return ("absent",)
-    if not stat.S_ISREG(status.st_mode):
+    if not right_type(status.st_mode):
         return ("type",)
     seen = {
-        "content": path.read_bytes() == wanted.content.encode(),
         "owner": _owner(status.st_uid) == wanted.owner,
         "group": _group(status.st_gid) == wanted.group,
         "mode": stat.S_IMODE(status.st_mode) == int(wanted.mode, 8),

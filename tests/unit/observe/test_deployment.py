@@ -87,6 +87,42 @@ def test_a_file_is_compared_by_content_owner_and_mode(tmp_path):
     assert installed.file_differences(replace(wanted, path=str(link))) == ("type",)
 
 
+def test_a_directory_is_compared_by_owner_and_mode(tmp_path):
+    path = tmp_path / "kimi"
+    path.mkdir(mode=0o750)
+    path.chmod(0o750)
+    wanted = installed.WantedDirectory(str(path), path.owner(), path.group(), "0750")
+    assert installed.directory_differences(wanted) == ()
+    assert installed.directory_differences(replace(wanted, mode="0755")) == ("mode",)
+    assert installed.directory_differences(replace(wanted, owner="nobody", group="nogroup")) == ("owner", "group")
+    assert installed.directory_differences(replace(wanted, path=str(tmp_path / "none"))) == ("absent",)
+    (tmp_path / "file").touch()
+    assert installed.directory_differences(replace(wanted, path=str(tmp_path / "file"))) == ("type",)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_group_that_was_made_anew_left_its_directories_to_a_number(tmp_path):
+    os.chown(tmp_path, 0, 64123)
+    wanted = installed.WantedDirectory(str(tmp_path), "root", "root", oct(tmp_path.stat().st_mode & 0o7777)[2:])
+    assert installed.directory_differences(wanted) == ("group",)
+
+
+def test_directories_that_differ_are_listed_and_a_record_may_be_anything(tmp_path):
+    (tmp_path / "plan.json").write_text("[1]")
+    folders = [
+        {"path": str(tmp_path), "owner": tmp_path.owner(), "group": tmp_path.group(), "mode": "0700"},
+        {"path": str(tmp_path / "none"), "owner": "root", "group": "root", "mode": "0755"},
+    ]
+    tmp_path.chmod(0o700)
+    wanted = deployment.Wanted(
+        "x.service", None, tmp_path, Path("/none"), (), (), (), (), deployment.wanted_directories(folders)
+    )
+    seen = deployment.read_deployment(lambda arguments: (0, SHOW, ""), wanted)
+    assert seen["differing_directories"] == [str(tmp_path / "none")]
+    assert seen["directories"][1] == {"path": str(tmp_path / "none"), "differs": ["absent"]}
+    assert seen["records"]["plan"] == [1]
+
+
 def test_a_file_that_may_not_be_read_is_told(monkeypatch):
     def denied(path):
         raise PermissionError(13, "Permission denied", str(path))
