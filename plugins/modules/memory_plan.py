@@ -47,6 +47,10 @@ options:
     description: Further engine flags by their names without dashes in front. A null takes a flag away.
     type: dict
     default: {}
+  environment:
+    description: Environment variables of the engine's process. C(CUDA_VISIBLE_DEVICES) says which GPUs it sees, by index or UUID.
+    type: dict
+    default: {}
   calibration:
     description: Measured figures of an earlier start, each optional.
     type: dict
@@ -162,6 +166,7 @@ ARGUMENTS: dict[str, Any] = {
     "engine_version": {"type": "str", "required": True},
     "serving": {"type": "dict", "default": {}},
     "arguments": {"type": "dict", "default": {}},
+    "environment": {"type": "dict", "default": {}},
     "calibration": {"type": "dict", "default": {}},
     "recorded": {"type": "dict", "default": {}},
     "observation": {"type": "dict", "default": {}},
@@ -192,6 +197,7 @@ def read_request(params: dict[str, Any], dialect: Dialect, host: HostSeen) -> Pl
         calibration=calibration_from_dict(params["calibration"]),
         arguments=checked_arguments(dialect, params["arguments"]),
         notes=dialect.notes,
+        environment=params["environment"],
     )
 
 

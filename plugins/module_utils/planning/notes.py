@@ -16,6 +16,12 @@ _UNSEEN = {
     OTHER_HARDWARE: "The hardware differs from that of the earlier plan, which is not used: free memory is estimated from the totals.",
 }
 
+_ALLOCATORS = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
+_SEGMENTS = (
+    "{name} turns expandable_segments on, whose memory the ranks cannot share for one-shot all-reduce over PCIe: "
+    "leave it out where the engine is to use that."
+)
+
 
 def plan_notes(request: PlanRequest, gpu: GpuBudget | None, tokens: int, pool: HostPool | None) -> tuple[str, ...]:
     """Sentences for the report, in a fixed order."""
@@ -32,6 +38,7 @@ def plan_notes(request: PlanRequest, gpu: GpuBudget | None, tokens: int, pool: H
             f"The context length is {request.context_length:,} and the pool holds {tokens:,} tokens: the engine "
             "rejects a request that is longer than the pool, not than the context."
         )
+    notes += [_SEGMENTS.format(name=name) for name in _ALLOCATORS if gpu is not None and _expandable(request, name)]
     if serving.page_size is not None and request.page_size != serving.page_size:
         notes.append(
             f"The attention backend {request.arguments['attention-backend']} replaces page_size {serving.page_size} by {request.page_size}."
@@ -47,6 +54,11 @@ def plan_notes(request: PlanRequest, gpu: GpuBudget | None, tokens: int, pool: H
             f"The host cache holds {pool.tokens:,} tokens, no more than the device's {tokens:,}: it can hardly add a hit."
         )
     return tuple(notes)
+
+
+def _expandable(request: PlanRequest, name: str) -> bool:
+    said = str(request.environment.get(name, "")).replace(" ", "").lower()
+    return request.serving.tp > 1 and "expandable_segments:true" in said
 
 
 def _transfer_notes(request: PlanRequest) -> list[str]:

@@ -41,7 +41,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.repor
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.start_estimate import start_estimate
 
-_ALWAYS_FATAL = ("attention", "tensor_parallel", "gpu_count", "weights", "max_total_tokens")
+_ALWAYS_FATAL = ("attention", "tensor_parallel", "visible_devices", "gpu_count", "weights", "max_total_tokens")
 
 
 def plan_memory(request: PlanRequest) -> MemoryPlan:

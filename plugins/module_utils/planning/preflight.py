@@ -12,6 +12,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.atten
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.visible_cards import VARIABLE, visible_cards
 
 # Flags whose memory the plan does not count yet: speculation, other parallelisms, adapters.
 UNPLANNED = (
@@ -77,9 +78,16 @@ def _tensor_parallel(request: PlanRequest) -> Refusal | None:
     )
 
 
+def _visible_devices(request: PlanRequest) -> Refusal | None:
+    """Only where there are cards: of a host that shows none, that is what has to be said."""
+    if request.serving.device != "cuda" or not request.host.gpus:
+        return None
+    return visible_cards(request.host.gpus, request.environment)[1]
+
+
 def _gpu_count(request: PlanRequest) -> Refusal | None:
     tp, cards = request.serving.tp, request.host.gpus
-    if request.serving.device != "cuda" or len(request.gpus) == tp:
+    if request.serving.device != "cuda" or len(request.gpus) == tp or _visible_devices(request) is not None:
         return None
     asks = f"serving.tp is {tp} and asks for {tp} usable GPU{'s' if tp > 1 else ''}"
     error = (request.host.driver_error or "").rstrip(". ")
@@ -94,7 +102,8 @@ def _gpu_count(request: PlanRequest) -> Refusal | None:
     usable = sum(gpu.usable for gpu in cards)
     advice = "Bring the missing ones back or lower tp" if broken else "Lower tp or add cards"
     if usable >= tp:
-        advice = f"base-gpu-id and gpu-id-step in arguments lead to {len(request.gpus)} of them: remove those flags or lower tp"
+        visible = f"{VARIABLE} in the environment, " if VARIABLE in request.environment else ""
+        advice = f"{visible}base-gpu-id and gpu-id-step in arguments lead to {len(request.gpus)} of them: remove those or lower tp"
     return Refusal("gpu_count", f"{asks}; this host has {len(cards)}, of which {usable} can be used{broken}. {advice}.")
 
 
@@ -168,6 +177,7 @@ def _radix_cache(request: PlanRequest) -> Refusal | None:
 _CHECKS: tuple[Callable[[PlanRequest], Refusal | None], ...] = (
     _attention,
     _tensor_parallel,
+    _visible_devices,
     _gpu_count,
     _gpu_balance,
     _weights,

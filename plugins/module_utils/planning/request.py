@@ -14,6 +14,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.calib
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import GpuSeen, HostSeen
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import ServingPolicy
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.visible_cards import visible_cards
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class PlanRequest:
     calibration: Calibration = field(default_factory=Calibration)
     arguments: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    environment: Mapping[str, Any] = field(default_factory=dict)  # of the engine's process
 
     @property
     def kv_cache_dtype(self) -> str:
@@ -62,10 +64,10 @@ class PlanRequest:
 
     @property
     def gpus(self) -> tuple[GpuSeen, ...]:
-        """The cards that the engine will use: the first usable ones, or those that base-gpu-id and gpu-id-step lead to."""
+        """The cards that the engine will use: the first ones that it sees, or those that base-gpu-id and gpu-id-step lead to among them."""
         first, step = max(0, self.arguments.get("base-gpu-id") or 0), max(1, self.arguments.get("gpu-id-step") or 1)
-        usable = tuple(gpu for gpu in self.host.gpus if gpu.usable)
-        return usable[first::step][: self.serving.tp]
+        seen, _refusal = visible_cards(self.host.gpus, self.environment)
+        return seen[first::step][: self.serving.tp]
 
     @property
     def multimodal_reserve_bytes(self) -> int:

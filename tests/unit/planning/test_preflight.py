@@ -13,7 +13,10 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.errors im
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import GqaGeometry, OtherAttention
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import GpuSeen
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import Weights
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.preflight import possible_tp, preflight
+
+NO_LOAD_FIGURES = {"gpu_free_gib": 95.01, "gpu_free_before_load_gib": None, "gpu_free_after_load_gib": None}
 
 
 def refusal(plan, **wishes):
@@ -119,8 +122,82 @@ def test_a_base_that_leaves_too_few_cards(plan):
     assert refusal(plan, arguments={"base-gpu-id": 4}) == (
         "gpu_count",
         "serving.tp is 8 and asks for 8 usable GPUs; this host has 8, of which 8 can be used. "
-        "base-gpu-id and gpu-id-step in arguments lead to 4 of them: remove those flags or lower tp.",
+        "base-gpu-id and gpu-id-step in arguments lead to 4 of them: remove those or lower tp.",
     )
+
+
+@pytest.mark.parametrize(
+    ("visible", "arguments", "cards"),
+    [
+        ("4,5", {}, [4, 5]),
+        (" 6, 2 ", {}, [6, 2]),
+        (3, {}, None),
+        ("4,5,6,7", {"base-gpu-id": 2}, [6, 7]),
+        ("0,2,4,6", {"gpu-id-step": 2}, [0, 4]),
+        ("data-4", {}, "refused"),
+        ("0,GPU-b", {}, [0, 2]),
+        ("GPU-c,GPU-b", {}, [3, 2]),
+    ],
+)
+def test_which_cards_the_process_sees(request_for, visible, arguments, cards):
+    request = request_for(tp=2, arguments=arguments, replaced={"environment": {"CUDA_VISIBLE_DEVICES": visible}})
+    named = [replace(gpu, uuid={2: "GPU-b1", 3: "GPU-c1"}.get(gpu.index, gpu.uuid)) for gpu in request.host.gpus]
+    request = replace(request, host=replace(request.host, gpus=tuple(named)))
+    names = [found.name for found in preflight(request)]
+    if cards == "refused":
+        assert names == ["visible_devices"]
+    elif cards is None:
+        assert names == ["gpu_count"]
+    else:
+        assert names == []
+        assert [gpu.index for gpu in request.gpus] == cards
+
+
+@pytest.mark.parametrize(
+    ("visible", "word"),
+    [
+        ("0,9", "9"),
+        ("0,0", "0"),
+        ("-1", "-1"),
+        ("", ""),
+        ("0,", ""),
+        ("MIG-7", "MIG-7"),
+        ("GPU-", "GPU-"),
+        ("data", "data"),
+    ],
+)
+def test_cards_that_cannot_be_named_so(plan, visible, word):
+    assert refusal(plan, replaced={"environment": {"CUDA_VISIBLE_DEVICES": visible}}) == (
+        "visible_devices",
+        f"CUDA_VISIBLE_DEVICES in the environment is '{visible}', where '{word}' names no usable GPU, or one that is named already; the usable ones are "
+        "0 to 7, or by UUID. Correct it, or leave it out and choose GPUs with base-gpu-id and gpu-id-step in arguments.",
+    )
+
+
+def test_the_process_sees_fewer_cards_than_ranks(plan):
+    assert refusal(plan, replaced={"environment": {"CUDA_VISIBLE_DEVICES": "0,1"}}) == (
+        "gpu_count",
+        "serving.tp is 8 and asks for 8 usable GPUs; this host has 8, of which 8 can be used. "
+        "CUDA_VISIBLE_DEVICES in the environment, base-gpu-id and gpu-id-step in arguments lead to 2 of them: remove those or lower tp.",
+    )
+
+
+def test_the_poorest_of_the_cards_that_are_used_decides(request_for, llama):
+    request = request_for(model=llama, tp=2, calibration={}, hardware=NO_LOAD_FIGURES)
+    gpus = tuple(replace(gpu, free_bytes=(10 if gpu.index == 0 else 95) << 30) for gpu in request.host.gpus)
+    request = replace(request, host=replace(request.host, gpus=gpus), environment={"CUDA_VISIBLE_DEVICES": "2,3"})
+    assert plan_memory(request).as_dict()["gpu"]["cards"] == [2, 3]
+    assert plan_memory(request).gpu.ledger.capacity.size_bytes == 95 << 30
+
+
+@pytest.mark.parametrize("name", ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"])
+def test_expandable_segments_are_noted(plan, name):
+    sentence = (
+        f"{name} turns expandable_segments on, whose memory the ranks cannot share for one-shot all-reduce over PCIe: "
+        "leave it out where the engine is to use that."
+    )
+    assert sentence in plan(replaced={"environment": {name: "max_split_size_mb:64,expandable_segments:True"}}).notes
+    assert sentence not in plan(replaced={"environment": {name: "expandable_segments:False"}}).notes
 
 
 def test_cards_of_unequal_free_memory(request_for):
