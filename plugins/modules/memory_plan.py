@@ -60,6 +60,8 @@ options:
       - What earlier runs left on the host, as C(records) of M(blackwell.inference.deployment_info).
       - While O(instance_running), the C(observation) of the recorded plan is used instead of today's free memory. Where nothing else changed, the plan is
         the recorded one to the last byte.
+      - A plan that differs anyway, or whose verification failed, takes the measured C(calibration), where that was measured with the same checkpoint, engine
+        version, ranks and cards. It beats O(calibration).
       - A record that cannot be read is left aside with a warning.
     type: dict
     default: {}
@@ -213,11 +215,11 @@ def main() -> None:
         recorded = recorded_from_dict(read_records(module.params))
         request = read_request(module.params, dialect, read_host(module.params))
 
-        def make(host: HostSeen) -> MemoryPlan:
-            plan = plan_memory(replace(request, host=host))
+        def make(request: PlanRequest) -> MemoryPlan:
+            plan = plan_memory(request)
             return replace(plan, arguments=engine_arguments(dialect, plan.settings, request.arguments))
 
-        plan = settled_plan(recorded, request.host, module.params["instance_running"], make)
+        plan = settled_plan(recorded, request, module.params["instance_running"], make)
     except InferenceError as refusal:
         inputs = [{"name": "input", "message": str(refusal), "overridable": False}]
         module.fail_json(msg=str(refusal), **{"refusals": inputs, **refusal.details})

@@ -89,6 +89,28 @@ def test_a_second_run_while_the_server_stands_plans_the_same_bytes() -> None:
     assert second["plan_text"] == first["plan_text"]
 
 
+def test_a_later_plan_stands_on_what_the_first_start_measured() -> None:
+    model = {**profile("kimi-k2.5")["model"], "identity": "f00d"}
+    first = run(options(model=model))["plan"]
+    measured = {
+        "engine_version": "0.5.9",
+        "measured": "journal 2026-02-24",
+        "model": first["model"],
+        "ranks": 8,
+        "free_before_load_bytes": int(94.04 * GIB),
+        "free_after_load_bytes": int(22.71 * GIB),
+        "arguments": first["arguments"],
+    }
+    records = {"plan": first, "verdict": {"passed": True}, "calibration": measured}
+    unchanged = run(options(model=model, recorded=records, instance_running=True))["plan"]
+    assert json.dumps(unchanged) == json.dumps(first)
+    changed = run(options(model=model, recorded=records, instance_running=True, serving={"hicache_size": 40}))["plan"]
+    assert changed["pool"]["tokens"] == pytest.approx((22.71 - 94.04 * 0.12) * GIB / 70272, abs=1)
+    records = {**records, "plan": changed}
+    again = run(options(model=model, recorded=records, instance_running=True, serving={"hicache_size": 40}))["plan"]
+    assert json.dumps(again) == json.dumps(changed)
+
+
 @pytest.mark.parametrize("record", [[1], "x", 7])
 def test_a_recorded_plan_that_is_none_is_left_aside_with_a_warning(record: Any) -> None:
     result = run(options(recorded={"plan": record}, instance_running=True))

@@ -22,6 +22,7 @@ class Calibration:
     free_after_load_bytes: int | None = None
     graph_bytes: int | None = None
     prefill_graph: bool = True  # whether graph_bytes holds a prefill graph, if the measured version captured one
+    graph_batch: int | None = None  # the largest decode graph among graph_bytes
     activation_bytes: int | None = None
     ranks: int | None = None
     gpu_memory_total_bytes: int | None = None
@@ -59,6 +60,7 @@ def calibration_from_dict(data: Any) -> Calibration:
         free_after_load_bytes=fields.optional_whole("free_after_load_bytes", 0, _MAX_BYTES),
         graph_bytes=fields.optional_whole("graph_bytes", 0, _MAX_BYTES),
         prefill_graph=fields.flag("prefill_graph") if fields.has("prefill_graph") else Calibration.prefill_graph,
+        graph_batch=fields.optional_whole("graph_batch", 0, _MAX_BYTES),
         activation_bytes=fields.optional_whole("activation_bytes", 0, _MAX_BYTES),
         ranks=fields.optional_whole("ranks", 1, 4096),
         gpu_memory_total_bytes=fields.optional_whole("gpu_memory_total_bytes", 1, _MAX_BYTES),

@@ -34,7 +34,11 @@ def graph_lines(batch: int, prefill_bytes: int, calibration: Calibration, ranks:
     """A measured figure holds all graphs; an estimate is made of the decode graphs (`batch` 0: none) and an allowance for a prefill graph."""
     lines = []
     measured = calibration.graph_bytes if calibration.ranks in (None, ranks) else None
-    if measured is not None and (batch or prefill_bytes):
+    of_batch = calibration.graph_batch
+    if measured is not None and batch and of_batch and of_batch != batch:
+        share = f"estimate: in proportion to what {of_batch} requests took, {calibration.source}"
+        lines.append(Line("CUDA graphs", measured * batch // of_batch, share))
+    elif measured is not None and (batch or prefill_bytes):
         lines.append(Line("CUDA graphs", measured, calibration.source))
     elif batch:
         decode = f"estimate: 7.5 MiB for each of {batch} requests, as on the design host"

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget
@@ -66,6 +66,7 @@ class MemoryPlan:
             "arguments": dict(sorted(self.arguments.items())),
             "forced": list(self.forced),
             "notes": list(self.notes),
+            "calibration": asdict(request.calibration) if request.recorded_calibration else None,
             "observation": request.host.as_dict(),
         }
 

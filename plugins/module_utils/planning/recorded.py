@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError, PlanningError
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import calibration_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import seen
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import (
     OTHER_HARDWARE,
@@ -24,11 +25,13 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_
     host_from_observation,
     idle_available_bytes,
 )
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.measured import measured_calibration
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 
 _SINCE = "corrected by what other engines took since"
 
-MakePlan = Callable[[HostSeen], MemoryPlan]
+MakePlan = Callable[[PlanRequest], MemoryPlan]
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class Recorded:
     plan: Mapping[str, Any]
     host: HostSeen | None
     faults: tuple[str, ...] = ()
+    calibration: Any = None
+    failed: bool = False  # the last verification failed
 
     @property
     def cards(self) -> tuple[int, ...] | None:
@@ -49,36 +54,52 @@ class Recorded:
 
 def recorded_from_dict(data: Mapping[str, Any]) -> Recorded:
     """The `records` of deployment_info."""
-    plan = data.get("plan")
+    plan, verdict, measured = (data.get(name) for name in ("plan", "verdict", "calibration"))
+    failed = isinstance(verdict, Mapping) and verdict.get("passed") is False
     if plan is None:
-        return Recorded({}, None)
+        return Recorded({}, None, (), measured, failed)
     if not isinstance(plan, Mapping):
-        return Recorded(
-            {}, None, (f"The recorded plan is {seen(plan)} where a dictionary was expected: it is left aside.",)
-        )
+        fault = f"The recorded plan is {seen(plan)} where a dictionary was expected: it is left aside."
+        return Recorded({}, None, (fault,), measured, failed)
     try:
-        return Recorded(plan, host_from_observation(plan.get("observation") or {}))
+        return Recorded(plan, host_from_observation(plan.get("observation") or {}), (), measured, failed)
     except PlanningError as error:
-        return Recorded(plan, None, (f"The recorded plan is left aside: {error}",))
+        return Recorded(plan, None, (f"The recorded plan is left aside: {error}",), measured, failed)
 
 
-def settled_plan(recorded: Recorded, fresh: HostSeen, instance_running: bool, make: MakePlan) -> MemoryPlan:
-    """The recorded plan where it still holds, else one that stands on what is known now."""
+def settled_plan(recorded: Recorded, request: PlanRequest, instance_running: bool, make: MakePlan) -> MemoryPlan:
+    """The recorded plan where it still holds, else one that stands on what is known now. `request` stands on the host as it is seen now."""
+    fresh, earlier = request.host, recorded.host
     if not instance_running:
-        return make(fresh)
-    earlier = recorded.host
-    if earlier is None:
-        return make(_as_if_idle(fresh, UNKNOWN))
-    if not earlier.same_hardware(fresh):
-        return make(_as_if_idle(fresh, OTHER_HARDWARE))
+        return make(_measured(recorded, request))
+    if earlier is None or not earlier.same_hardware(fresh):
+        source = UNKNOWN if earlier is None else OTHER_HARDWARE
+        return make(_measured(recorded, replace(request, host=_as_if_idle(fresh, source))))
     standing = replace(earlier, memlock_bytes=fresh.memlock_bytes, driver_error=fresh.driver_error)
+    again = _again(recorded, replace(request, host=standing), make)
+    if again is None:
+        return make(_measured(recorded, replace(request, host=_since(standing, fresh, recorded.cards))))
+    # A plan that its own start proved wrong is corrected by what that start measured; nothing of it need be started again.
+    return make(_measured(recorded, again.request)) if recorded.failed else again
+
+
+def _again(recorded: Recorded, request: PlanRequest, make: MakePlan) -> MemoryPlan | None:
+    """The recorded plan, made once more of what it was made of; None where that gives another one, or none at all."""
     try:
-        again = make(standing)
-    except InferenceError:  # what is known now may allow it, else it is refused below
-        again = None
-    if again is not None and again.as_dict() == recorded.plan:
-        return again
-    return make(_since(standing, fresh, recorded.cards))
+        if recorded.plan.get("calibration") is not None:
+            calibration = calibration_from_dict(recorded.plan["calibration"])
+            calibration = replace(calibration, activation_bytes=request.calibration.activation_bytes)
+            request = replace(request, calibration=calibration, recorded_calibration=True)
+        plan = make(request)
+    except InferenceError:  # what is known now may allow it
+        return None
+    return plan if plan.as_dict() == recorded.plan else None
+
+
+def _measured(recorded: Recorded, request: PlanRequest) -> PlanRequest:
+    """With the figures that the last start of this instance left, where they hold; they beat those of a profile."""
+    found = measured_calibration(recorded.calibration, request)
+    return request if found is None else replace(request, calibration=found, recorded_calibration=True)
 
 
 def _as_if_idle(fresh: HostSeen, source: str) -> HostSeen:

@@ -29,6 +29,7 @@ class PlanRequest:
     calibration: Calibration = field(default_factory=Calibration)
     arguments: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    recorded_calibration: bool = False  # measured at an earlier start of this instance, and so part of the plan
     environment: Mapping[str, Any] = field(default_factory=dict)  # of the engine's process
 
     @property

@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned
 
 
 def calibration_of(evidence: Evidence) -> dict[str, Any] | None:
@@ -40,8 +41,16 @@ def calibration_of(evidence: Evidence) -> dict[str, Any] | None:
             free_after_load_bytes=_least(rank.free_after_load_bytes for rank in start.ranks),
             graph_bytes=_largest(rank.graph_bytes for rank in start.ranks),
             free_after_graphs_bytes=start.free_after_graphs_bytes,
+            graph_batch=evidence.planned.gpu.get("graph_batch"),
+            gpu_memory_total_bytes=_card_bytes(evidence.planned),
+            arguments=dict(evidence.planned.plan["arguments"]),
         )
     return {name: value for name, value in figures.items() if value is not None}
+
+
+def _card_bytes(planned: Planned) -> int | None:
+    cards = planned.gpu.get("cards") or ()
+    return _least(gpu.get("total_bytes") for gpu in planned.observation.get("gpus") or () if gpu["index"] in cards)
 
 
 def _largest(values: Iterable[int | None]) -> int | None:

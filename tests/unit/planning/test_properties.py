@@ -194,5 +194,5 @@ def test_memory_that_others_take_while_the_instance_runs_changes_no_plan(request
     first = plan_memory(request).as_dict()
     now = replace(request.host, memory_available_bytes=free_gib << 30)
     recorded = recorded_from_dict({"plan": json.loads(json.dumps(first))})
-    second = settled_plan(recorded, now, True, lambda host: plan_memory(replace(request, host=host)))
+    second = settled_plan(recorded, replace(request, host=now), True, plan_memory)
     assert json.dumps(second.as_dict()) == json.dumps(first)

@@ -47,7 +47,7 @@ def settle(request_for):
 
     def settled(recorded, host, running=True, **wishes):
         request = request_for(**{**WISHES, **wishes})
-        plan = settled_plan(recorded, host, running, lambda seen: plan_memory(replace(request, host=seen)))
+        plan = settled_plan(recorded, replace(request, host=host), running, plan_memory)
         return json.loads(json.dumps(plan.as_dict()))
 
     return settled
@@ -56,8 +56,8 @@ def settle(request_for):
 NOTHING = Recorded({}, None)
 
 
-def again(plan):
-    return recorded_from_dict({"plan": plan})
+def again(plan, calibration=None, passed=True):
+    return recorded_from_dict({"plan": plan, "calibration": calibration, "verdict": {"passed": passed}})
 
 
 def test_a_stopped_instance_is_observed_anew(settle):
@@ -173,3 +173,105 @@ def test_a_record_with_a_list_that_is_none(settle):
         edited = {**first, "observation": {**first["observation"], "gpus": gpus}, "gpu": {"cards": 7}}
         assert recorded_from_dict({"plan": edited}).host is None
         assert recorded_from_dict({"plan": edited}).cards is None
+
+
+# What the first start of a model left that nobody had measured: 60 MiB less before the load, 1 GiB more weights than estimated.
+CALIBRATION = {
+    "schema": 1,
+    "measured": "journal 2026-02-24",
+    "engine_version": "0.5.9",
+    "model": {"name": "llama-8b", "identity": "f00d"},
+    "ranks": 8,
+    "free_before_load_bytes": 94 * GIB,
+    "free_after_load_bytes": 91 * GIB,
+    "graph_bytes": 3 * GIB,
+    "graph_batch": 512,
+    "gpu_memory_total_bytes": 102641958912,
+    "arguments": {"tp-size": 8, "mem-fraction-static": 0.88, "cuda-graph-max-bs": 512},
+}
+
+
+@pytest.fixture
+def settle_llama(settle, llama):
+    model = replace(llama, identity="f00d")
+    return lambda *more, **wishes: settle(*more, **{"model": model, "calibration": {}, "hicache_size": None, **wishes})
+
+
+def source_of(plan, name):
+    return next(line["source"] for line in plan["gpu"]["lines"] if line["name"] == name)
+
+
+def test_a_run_that_changes_nothing_leaves_what_was_measured_alone(settle_llama):
+    first = settle_llama(NOTHING, fresh(), running=False)
+    assert first["calibration"] is None
+    assert json.dumps(settle_llama(again(first, CALIBRATION), standing(OTHER))) == json.dumps(first)
+
+
+def test_a_changed_plan_stands_on_what_was_measured_and_then_stays(settle_llama):
+    first = settle_llama(NOTHING, fresh(), running=False)
+    changed = settle_llama(again(first, CALIBRATION), standing(), mem_fraction_static=0.8)
+    assert changed["gpu"]["base_bytes"] == 94 * GIB
+    for name in ("CUDA context and NCCL", "weights", "CUDA graphs"):
+        assert source_of(changed, name) == "measured: journal 2026-02-24"
+    later = {**CALIBRATION, "measured": "journal 2026-02-25", "free_after_load_bytes": 90 * GIB}
+    for record in (CALIBRATION, later, None, [1]):
+        assert settle_llama(again(changed, record), standing(), mem_fraction_static=0.8) == changed
+    third = settle_llama(again(changed, later), standing(), mem_fraction_static=0.7)
+    assert source_of(third, "weights") == "measured: journal 2026-02-25"
+
+
+def test_a_stopped_instance_is_planned_with_what_was_measured(settle_llama):
+    first = settle_llama(NOTHING, fresh(), running=False)
+    second = settle_llama(again(first, CALIBRATION), fresh(), running=False)
+    assert source_of(second, "weights") == "measured: journal 2026-02-24"
+    assert settle_llama(again(second, CALIBRATION), standing()) == second
+
+
+def test_a_plan_that_its_start_proved_wrong_is_corrected_once(settle_llama):
+    first = settle_llama(NOTHING, fresh(), running=False)
+    corrected = settle_llama(again(first, CALIBRATION, passed=False), standing(OTHER))
+    assert source_of(corrected, "weights") == "measured: journal 2026-02-24"
+    assert corrected["observation"] == first["observation"]
+    for passed in (True, False):
+        assert settle_llama(again(corrected, CALIBRATION, passed), standing(OTHER)) == corrected
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"engine_version": "0.5.23"},
+        {"model": {"name": "llama-8b", "identity": "beef"}},
+        {"model": {"name": "llama-8b", "identity": None}},
+        {"model": "llama-8b"},
+        {"ranks": 4},
+        {"gpu_memory_total_bytes": 32 * GIB},
+        {"arguments": {"quantization": "fp8"}},
+        {"arguments": None},
+        {"free_after_load_bytes": "x"},
+    ],
+    ids=["version", "checkpoint", "no identity", "model", "ranks", "cards", "way to load", "no arguments", "edited"],
+)
+def test_figures_of_another_start_are_not_used(settle_llama, other):
+    first = settle_llama(NOTHING, fresh(), running=False)
+    assert settle_llama(again(first, {**CALIBRATION, **other}), fresh(), running=False) == first
+
+
+def test_graphs_of_another_largest_batch_are_taken_in_proportion(settle_llama):
+    second = settle_llama(again({}, CALIBRATION), fresh(), running=False, cuda_graph_max_bs=128)
+    (graphs,) = (line for line in second["gpu"]["lines"] if line["name"] == "CUDA graphs")
+    assert graphs["size_bytes"] == 3 * GIB // 4
+    assert graphs["source"] == "estimate: in proportion to what 512 requests took, measured: journal 2026-02-24"
+
+
+def test_graphs_that_are_captured_in_another_way_are_estimated(settle_llama):
+    record = {**CALIBRATION, "arguments": {"cuda-graph-bs": [1, 2]}}
+    second = settle_llama(again({}, record), fresh(), running=False)
+    assert source_of(second, "CUDA graphs").startswith("estimate: 7.5 MiB for each of 512 requests")
+    assert source_of(second, "weights") == "measured: journal 2026-02-24"
+
+
+def test_what_was_measured_here_beats_a_profile(settle_llama):
+    profile = {"kind": "profile", "ranks": 8, "graph_bytes": GIB, "activation_bytes": 5 * GIB}
+    second = settle_llama(again({}, CALIBRATION), fresh(), running=False, calibration=profile)
+    assert source_of(second, "CUDA graphs") == "measured: journal 2026-02-24"
+    assert second["calibration"]["activation_bytes"] == 5 * GIB, "which no start measures"

@@ -29,6 +29,8 @@ PLAN: dict[str, Any] = {
     "gpu": {
         "tokens": 159294,
         "cell_bytes": CELL,
+        "cards": list(range(8)),
+        "graph_batch": 512,
         "headroom_bytes": gib_to_bytes("5.53"),
         "mem_fraction_static": 0.88,
         "lines": [
@@ -64,7 +66,11 @@ PLAN: dict[str, Any] = {
         "tp-size": 8,
     },
     "forced": [],
-    "observation": {"memory": {"available_bytes": 445 * GIB, "zfs_arc_bytes": 0}, "other_engines": []},
+    "observation": {
+        "gpus": [{"index": index, "total_bytes": 102641958912} for index in range(8)],
+        "memory": {"available_bytes": 445 * GIB, "zfs_arc_bytes": 0},
+        "other_engines": [],
+    },
 }
 RANK_LINES = (
     "[2026-02-24 10:00:00 TP{rank}] Load weight begin. avail mem=94.04 GB",

@@ -78,6 +78,9 @@ def test_what_the_start_taught() -> None:
         "free_after_load_bytes": gib_to_bytes("21.71"),
         "graph_bytes": gib_to_bytes("3.75"),
         "free_after_graphs_bytes": gib_to_bytes("5.47"),
+        "graph_batch": 512,
+        "gpu_memory_total_bytes": 102641958912,
+        "arguments": PLAN["arguments"],
     }
 
 

@@ -1,0 +1,79 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an earlier start of this instance taught, where it still holds. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import (
+    Calibration,
+    calibration_from_dict,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+
+# Flags that change how much of a card the weights take (0.5.9 to 0.5.23).
+_LOAD_FLAGS = (
+    "cpu-offload-gb",
+    "disable-shared-experts-fusion",
+    "dtype",
+    "ep-num-redundant-experts",
+    "ep-size",
+    "expert-parallel-size",
+    "json-model-override-args",
+    "load-format",
+    "moe-a2a-backend",
+    "moe-runner-backend",
+    "quantization",
+    "torchao-config",
+)
+_BATCH_FLAGS = ("cuda-graph-max-bs", "cuda-graph-max-bs-decode")
+
+
+def measured_calibration(record: Any, request: PlanRequest) -> Calibration | None:
+    """The figures of `calibration.json` where they speak of this checkpoint, version, number of ranks, cards and way to load; else None.
+
+    Graphs count only where they are captured in the same way; another largest batch is taken in proportion.
+    """
+    try:
+        found = calibration_from_dict(record)
+    except PlanningError:  # a record that was edited until it cannot be read
+        return None
+    if not isinstance(record, Mapping) or not _speaks_of(record, found, request):
+        return None
+    if not _same(record, request, _graph_flags):
+        found = replace(found, graph_bytes=None)
+    if (found.free_before_load_bytes, found.weights_bytes, found.graph_bytes) == (None, None, None):
+        return None
+    return replace(found, kind="measured", activation_bytes=request.calibration.activation_bytes)
+
+
+def _speaks_of(record: Mapping[str, Any], found: Calibration, request: PlanRequest) -> bool:
+    model = record.get("model")
+    identity = model.get("identity") if isinstance(model, Mapping) else None
+    return (
+        bool(request.gpus)
+        and identity is not None
+        and identity == request.model.identity
+        and record.get("engine_version") == request.rules.engine_version
+        and found.ranks == request.serving.tp
+        and found.fits(request.serving.tp, min(gpu.total_bytes for gpu in request.gpus))
+        and _same(record, request, _load_flags)
+    )
+
+
+def _same(record: Mapping[str, Any], request: PlanRequest, flags: Any) -> bool:
+    arguments = record.get("arguments")
+    return isinstance(arguments, Mapping) and flags(arguments) == flags(request.arguments)
+
+
+def _load_flags(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: arguments[name] for name in _LOAD_FLAGS if name in arguments}
+
+
+def _graph_flags(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if "cuda-graph" in name and name not in _BATCH_FLAGS}
