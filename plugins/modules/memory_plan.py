@@ -65,10 +65,6 @@ options:
       - A record that cannot be read is left aside with a warning.
     type: dict
     default: {}
-  observation:
-    description: The C(observation) of an earlier plan, for a caller that kept no more of it. O(recorded) beats it.
-    type: dict
-    default: {}
   other_engines:
     description:
       - What other inference servers hold of the host's memory, as M(blackwell.inference.deployment_info) returns it.
@@ -171,16 +167,9 @@ ARGUMENTS: dict[str, Any] = {
     "environment": {"type": "dict", "default": {}},
     "calibration": {"type": "dict", "default": {}},
     "recorded": {"type": "dict", "default": {}},
-    "observation": {"type": "dict", "default": {}},
     "other_engines": {"type": "list", "elements": "dict", "default": []},
     "instance_running": {"type": "bool", "default": False},
 }
-
-
-def read_records(params: dict[str, Any]) -> dict[str, Any]:
-    if params["recorded"] or not params["observation"]:
-        return dict(params["recorded"])
-    return {"plan": {"observation": params["observation"]}}
 
 
 def read_host(params: dict[str, Any]) -> HostSeen:
@@ -212,7 +201,7 @@ def main() -> None:
     )
     try:
         dialect = dialect_for(module.params["engine_version"])
-        recorded = recorded_from_dict(read_records(module.params))
+        recorded = recorded_from_dict(module.params["recorded"])
         request = read_request(module.params, dialect, read_host(module.params))
 
         def make(request: PlanRequest) -> MemoryPlan:

@@ -132,6 +132,7 @@ def test_the_tiny_model_on_a_small_host():
         "context-length": 2048,
         "device": "cpu",
         "enable-cache-report": True,
+        "sleep-on-idle": True,
         "enable-metrics": True,
         "max-total-tokens": 40000,
         "tp-size": 1,
