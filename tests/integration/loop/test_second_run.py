@@ -164,6 +164,20 @@ def test_a_server_on_every_address_is_reached_past_a_proxy(deployed):
     deployed.play("deploy.yml").expect()
 
 
+def test_a_second_instance_beside_it_changes_nothing_of_the_first(deployed):
+    before = invocation(deployed)
+    second = {"inference_instance": "second", "inference_port": 30001, "inference_serving": {"hicache": False}}
+    deployed.play("deploy.yml", **second).expect()
+    deployed.play("deploy.yml").expect(changed=0)
+    assert invocation(deployed) == before
+    deployed.run(
+        "sh",
+        "-c",
+        "systemctl disable --now sglang-second; rm -r /etc/sglang/second /etc/systemd/system/sglang-second.service /var/lib/blackwell-inference/second;"
+        " systemctl daemon-reload",
+    )
+
+
 def test_after_all_that_nothing_is_left_to_do(deployed):
     before = invocation(deployed)
     deployed.play("deploy.yml").expect(changed=0)
