@@ -38,8 +38,8 @@ CASES = [
         {"inference_instance": "Kimi 2"},
     ),
     Bad("wishes that are no dictionary", ("inference_serving must be a dictionary",), {"inference_serving": "tp=4"}),
-    Bad("ranks that do not divide", ("tp 3", "64"), {"inference_serving": {"tp": 3}}),
-    Bad("more ranks than GPUs", ("16", "8 GPUs"), {"inference_serving": {"tp": 16}}),
+    Bad("ranks that do not divide", ("tp is 3", "64", "set tp to one of"), {"inference_serving": {"tp": 3}}),
+    Bad("more ranks than GPUs", ("tp is 16", "Lower tp or add cards"), {"inference_serving": {"tp": 16}}),
     Bad(
         "no model directory", ("/srv/models/none", "inference_model_path"), {"inference_model_path": "/srv/models/none"}
     ),
