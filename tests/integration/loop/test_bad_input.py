@@ -59,7 +59,7 @@ CASES = [
         {"inference_serving": {"mem_fraction_static": "a lot"}},
     ),
     Bad("unknown wish", ("memory_fraction", "mem_fraction_static"), {"inference_serving": {"memory_fraction": 0.9}}),
-    Bad("unknown flag", ("--mem-fractoin", "--mem-fraction-static"), {"inference_arguments": {"mem-fractoin": 0.9}}),
+    Bad("unknown flag", ("--mem-fractoin", "did you mean mem-fraction-static"), {"inference_arguments": {"mem-fractoin": 0.9}}),
     Bad("port in use", ("Port 22 is held by process", "ssh.service", "inference_port"), {"inference_port": 22}),
     Bad(
         "no headroom", ("0.93", "0.83 GiB", "mem_fraction_static"), {"inference_serving": {"mem_fraction_static": 0.93}}
@@ -69,7 +69,7 @@ CASES = [
     ),
     Bad(
         "host memory too small",
-        ("hicache_ratio 4.0", "61.44 GB", "host_reserve_gib 10", "set hicache to false"),
+        ("hicache_ratio 4 asks", "61.44 GB", "host_reserve_gib 10", "set hicache to false"),
         spoil="cp /proc/meminfo /tmp/meminfo && sed -E 's/^(MemAvailable: +).*/\\160000000 kB/' /tmp/meminfo >/proc/meminfo",
         undo="cat /tmp/meminfo >/proc/meminfo",
         variables={"inference_serving": {"hicache_ratio": 4.0}},
