@@ -10,7 +10,7 @@ IN_VENV := tests/tools/in-venv
 # What a plain test run leaves out: tests that need hardware or hours.
 MARKS := not gpu and not kill
 # The scenario that the oldest lane runs.
-OLDEST_SCENARIO := testhost
+OLDEST_SCENARIO := deploy
 
 .PHONY: help
 help: ## Print this table
