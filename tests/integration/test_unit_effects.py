@@ -28,7 +28,7 @@ DEADLINE_SECONDS = 240
 
 def test_the_roles_unit_locks_without_limit_and_dies_alone(vm: Vm, tmp_path: Path) -> None:
     variables = {
-        "unit_on_vm_wheel": str(build("0.5.23", tmp_path)),
+        "unit_on_vm_wheel": str(build("0.5.9", tmp_path)),
         "unit_on_vm_model": str(make("tiny-llama", tmp_path)),
         "unit_on_vm_memory_max_bytes": MEMORY_MAX_BYTES,
         "unit_on_vm_pinned_bytes": PINNED_BYTES,

@@ -59,7 +59,11 @@ CASES = [
         {"inference_serving": {"mem_fraction_static": "a lot"}},
     ),
     Bad("unknown wish", ("memory_fraction", "mem_fraction_static"), {"inference_serving": {"memory_fraction": 0.9}}),
-    Bad("unknown flag", ("--mem-fractoin", "did you mean mem-fraction-static"), {"inference_arguments": {"mem-fractoin": 0.9}}),
+    Bad(
+        "unknown flag",
+        ("--mem-fractoin", "did you mean mem-fraction-static"),
+        {"inference_arguments": {"mem-fractoin": 0.9}},
+    ),
     Bad("port in use", ("Port 22 is held by process", "ssh.service", "inference_port"), {"inference_port": 22}),
     Bad(
         "no headroom", ("0.93", "0.83 GiB", "mem_fraction_static"), {"inference_serving": {"mem_fraction_static": 0.93}}
