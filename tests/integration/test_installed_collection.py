@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
-HARDWARE = {"gpus": 8, "gpu_name": "RTX PRO 6000", "gpu_memory_gib": 95.01, "ram_gib": 449, "ram_available_gib": 445}
+HARDWARE = {"gpus": 8, "gpu_name": "RTX PRO 6000", "gpu_memory_gib": 95.59, "ram_gib": 449, "ram_available_gib": 445}
 
 
 def run(*command: str, cwd: Path, collections: Path) -> subprocess.CompletedProcess[str]:

@@ -37,7 +37,11 @@ CASES = [
         ("The instance is called Kimi 2", "inference_instance"),
         {"inference_instance": "Kimi 2"},
     ),
-    Bad("wishes that are no dictionary", ("inference_serving must be a dictionary",), {"inference_serving": "tp=4"}),
+    Bad(
+        "wishes that are no dictionary",
+        ('inference_serving is "tp=4"', "A dictionary", "-e"),
+        {"inference_serving": "tp=4"},
+    ),
     Bad("ranks that do not divide", ("tp is 3", "64", "set tp to one of"), {"inference_serving": {"tp": 3}}),
     Bad("more ranks than GPUs", ("tp is 16", "Lower tp or add cards"), {"inference_serving": {"tp": 16}}),
     Bad(
@@ -64,6 +68,12 @@ CASES = [
         ("--mem-fractoin", "did you mean mem-fraction-static"),
         {"inference_arguments": {"mem-fractoin": 0.9}},
     ),
+    Bad(
+        "variable that nobody reads",
+        ("no variable inference_servng", "inference_serving", "correct the name"),
+        {"inference_servng": {"tp": 4}},
+    ),
+    Bad("port that is none", ('inference_port is "http"', "1 to 65535"), {"inference_port": "http"}),
     Bad("port in use", ("Port 22 is held by process", "ssh.service", "inference_port"), {"inference_port": 22}),
     Bad(
         "no headroom", ("0.93", "0.83 GiB", "mem_fraction_static"), {"inference_serving": {"mem_fraction_static": 0.93}}
