@@ -8,6 +8,7 @@ Six telling points are tried in every test run; `pytest -m kill` (make test-kill
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from pathlib import Path
 
@@ -38,8 +39,8 @@ def state(machine: Machine) -> tuple[str, ...]:
     return (files, *sorted(f"{name}={value}" for name, value in shown.items()))
 
 
-def play_killed(machine: Machine, tasks: Path, at: int, after_seconds: float) -> list[str]:
-    """Run deploy.yml until the play is killed at its task number `at`; the names of the tasks that began."""
+def play_killed(machine: Machine, tasks: Path, at: int, after_seconds: float) -> tuple[list[str], int]:
+    """Run deploy.yml until the play is killed at its task number `at`; the names of the tasks that began, and how it ended."""
     tasks.unlink(missing_ok=True)
     environment = machine.environment(
         {
@@ -49,7 +50,7 @@ def play_killed(machine: Machine, tasks: Path, at: int, after_seconds: float) ->
             "KILL_TASKS": str(tasks),
         }
     )
-    subprocess.run(
+    played = subprocess.run(
         machine.command("deploy.yml"),
         env=environment,
         capture_output=True,
@@ -57,7 +58,7 @@ def play_killed(machine: Machine, tasks: Path, at: int, after_seconds: float) ->
         start_new_session=True,
         cwd="/",
     )
-    return tasks.read_text(encoding="utf-8").splitlines()
+    return tasks.read_text(encoding="utf-8").splitlines(), played.returncode
 
 
 def reset(machine: Machine) -> None:
@@ -79,8 +80,9 @@ def test_killed_at_a_telling_point(deployed, tmp_path, task, after_seconds):
         deployed.run("rm", "-rf", "/opt/sglang")
     names = task_names(deployed)
     at = max(number for number, name in enumerate(names, start=1) if name.endswith(task))
-    begun = play_killed(deployed, tmp_path / "tasks", at, after_seconds)
-    assert len(begun) == at
+    begun, ended = play_killed(deployed, tmp_path / "tasks", at, after_seconds)
+    assert ended == -signal.SIGKILL
+    assert begun[at - 1].endswith(task)  # a short task may have ended by then
     deployed.play("deploy.yml").expect()
     assert state(deployed) == wanted
 
