@@ -633,6 +633,20 @@ def test_sigterm_ends_all_ranks(start: Any, version: str, code: int) -> None:
     assert "Gracefully exiting... Remaining number of requests 0." in engine.log
 
 
+def test_a_stop_that_reaches_the_ranks_first_gives_the_memory_back(start: Any) -> None:
+    """systemd tells all processes of a unit to stop, one after the other, in an order of its own."""
+    engine = start("0.5.9", "kimi", *design(0.88), "--enable-hierarchical-cache", "--hicache-size", "48")
+    engine.wait_for("The server is fired up and ready to roll!")
+    meminfo = engine.log_path.with_name("meminfo")
+    assert meminfo.read_text() != MEMINFO
+    for child in Path(f"/proc/{engine.process.pid}/task/{engine.process.pid}/children").read_text().split():
+        os.kill(int(child), signal.SIGTERM)
+        time.sleep(0.05)
+    engine.process.terminate()
+    assert engine.end() == -signal.SIGKILL
+    assert meminfo.read_text().split() == MEMINFO.split()
+
+
 def test_sigterm_can_be_ignored(start: Any) -> None:
     engine = start(
         "0.5.9", "tiny-llama", "--device", "cpu", "--max-total-tokens", "2048", ENGINE_DOUBLE_FAULT="ignore_sigterm"

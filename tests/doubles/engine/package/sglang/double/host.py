@@ -16,8 +16,12 @@ import json
 import mmap
 import os
 import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TextIO
 
 GIB = 1 << 30
 # Shared by the ranks, which are forked; changed only under the lock on the described meminfo.
@@ -53,10 +57,14 @@ def _meminfo_path() -> Path:
 @functools.cache
 def available_bytes() -> int:
     """MemAvailable when the engine was started: its ranks look at the host before any of them has pinned a page."""
-    match = re.search(r"^MemAvailable:\s+(\d+) kB", _meminfo_path().read_text(encoding="utf-8"), re.MULTILINE)
+    return _available_kib(_meminfo_path().read_text(encoding="utf-8")) * 1024
+
+
+def _available_kib(text: str) -> int:
+    match = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
     if match is None:
         raise RuntimeError(f"{_meminfo_path()} has no line MemAvailable")
-    return int(match.group(1)) * 1024
+    return int(match.group(1))
 
 
 class HostMemoryExhausted(Exception):
@@ -65,36 +73,52 @@ class HostMemoryExhausted(Exception):
 
 def take(size_bytes: int, shared: bool) -> None:
     """Let `size_bytes` leave the described memory. The real /proc/meminfo is left to the kernel."""
-    left_kib = _move(size_bytes // 1024, shared)
-    if left_kib == 0:
-        raise HostMemoryExhausted(f"{_meminfo_path()} has no memory left")
+    with _described_memory() as file:
+        if file is not None and _move(file, size_bytes // 1024, shared) == 0:
+            raise HostMemoryExhausted(f"{_meminfo_path()} has no memory left")
 
 
-def give_back() -> None:
-    """Let all that was taken come back."""
-    for shared, taken in _taken_kib.items():
-        _move(-int.from_bytes(taken[:], "little"), shared)
+@contextmanager
+def giving_back() -> Iterator[None]:
+    """Let all that was taken come back after the body, which may end ranks: none of them is half-way through taking."""
+    with _described_memory() as file:
+        yield
+        if file is not None:
+            for shared, taken in _taken_kib.items():
+                _move(file, -int.from_bytes(taken[:], "little"), shared)
 
 
-def _move(kib: int, shared: bool) -> int | None:
-    """Take so much out of the described memory; what is available then, or None where nothing is described."""
+@contextmanager
+def _described_memory() -> Iterator[TextIO | None]:
+    """The described memory for this process alone, or None where nothing is described."""
     path = _meminfo_path()
     if "ENGINE_DOUBLE_MEMINFO" not in os.environ or not os.access(path, os.W_OK):
-        return None
-    # In place, because a bind mount shows the inode and not the name.
-    with path.open("r+", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        text = file.read()
-        for name, sign in (("MemAvailable", -1), ("MemFree", -1), ("Shmem" if shared else "AnonPages", 1)):
-            text = _moved(text, name, sign * kib)
-        file.seek(0)
-        file.write(text)
-        file.truncate()
-        file.flush()
-        taken = _taken_kib[shared]
-        taken[:] = (int.from_bytes(taken[:], "little") + kib).to_bytes(8, "little")
-    match = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
-    return int(match.group(1)) if match else None
+        yield None
+        return
+    # A stop in the middle would lose what was taken. Written in place, because a bind mount shows the inode and not the name.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    try:
+        with path.open("r+", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield file
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _move(file: TextIO, kib: int, shared: bool) -> int:
+    """Take so much out of the described memory; returns what is available then, in KiB."""
+    file.seek(0)
+    text = file.read()
+    kib = min(kib, _available_kib(text))
+    for name, sign in (("MemAvailable", -1), ("MemFree", -1), ("Shmem" if shared else "AnonPages", 1)):
+        text = _moved(text, name, sign * kib)
+    file.seek(0)
+    file.write(text)
+    file.truncate()
+    file.flush()
+    taken = _taken_kib[shared]
+    taken[:] = (int.from_bytes(taken[:], "little") + kib).to_bytes(8, "little")
+    return _available_kib(text)
 
 
 def _moved(text: str, name: str, kib: int) -> str:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import Any
@@ -30,9 +31,8 @@ class Journal:
 
     @staticmethod
     def raw(text: str) -> None:
-        """One write, so that lines of several ranks do not mix."""
-        sys.stderr.write(text)
-        sys.stderr.flush()
+        """One write, so that lines of several ranks do not mix, and none that a signal's own line would find half done."""
+        os.write(sys.stderr.fileno(), text.encode())
 
 
 def progress(label: str, done: int, total: int, elapsed: float, end: str) -> str:

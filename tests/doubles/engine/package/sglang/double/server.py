@@ -117,6 +117,8 @@ class Server:
         self.journal.say("sigterm")
         if self.faults.has("ignore_sigterm"):
             return
+        # systemd tells the ranks to stop as well: those deaths are no news, and must not interrupt what follows.
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         # The engine's watchdog looks every five seconds; tests need not wait that long for the same end.
         self.journal.say("draining", requests=0)
         if not self.dialect.stop_is_clean:
@@ -134,7 +136,10 @@ class Server:
     def _child_gone(self, signum: int, frame: Any) -> None:
         """A rank died without a word, as when the kernel kills it for memory."""
         for rank, pid in enumerate(self.pids):
-            done, status = os.waitpid(pid, os.WNOHANG)
+            try:
+                done, status = os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:  # told of before
+                continue
             if not done:
                 continue
             code = os.waitstatus_to_exitcode(status)
@@ -152,14 +157,15 @@ class Server:
             os._exit(1)
 
     def _end_children(self) -> None:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        for pid in self.pids:
-            try:
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-            except (ProcessLookupError, ChildProcessError):
-                continue
-        hosts.give_back()
+        """End the ranks, for this process to end next: no signal interrupts it any more."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGQUIT, signal.SIGTERM})
+        with hosts.giving_back():
+            for pid in self.pids:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, 0)
+                except (ProcessLookupError, ChildProcessError):
+                    continue
 
     def _kill_tree(self) -> None:
         """`kill_process_tree(os.getpid())` of the engine: the children, then itself, all by SIGKILL."""
