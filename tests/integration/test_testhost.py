@@ -20,7 +20,7 @@ import pytest
 from ansible_collections.blackwell.inference.tests.testhost import cgroup
 from ansible_collections.blackwell.inference.tests.testhost import host as hosts
 from ansible_collections.blackwell.inference.tests.testhost.command import HostError, run
-from ansible_collections.blackwell.inference.tests.testhost.image import SUITES
+from ansible_collections.blackwell.inference.tests.testhost.image import ALONE, SUITES
 from ansible_collections.blackwell.inference.tests.testhost.site import CHECKOUT, Site, slot_of
 
 pytestmark = pytest.mark.testhost
@@ -150,6 +150,19 @@ def test_gc_removes_the_hosts_of_a_killed_maker(own_site: Site) -> None:
     maker.wait()
     assert hosts.gc(own_site) == ["orphan"]
     wait_until(lambda: not footprint(own_site), "an empty machine", seconds=5)
+
+
+def test_the_build_of_an_image_ends_with_its_maker_and_leaves_no_mount(tmp_path: Path) -> None:
+    """mmdebstrap mounts /proc and /sys into the tree: left there, they would bar every build that follows."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    build = [*ALONE, "sh", "-c", f"mount -t tmpfs none {tree} && touch {tmp_path}/mounted && exec sleep 4711"]
+    maker = subprocess.Popen(["python3", "-c", f"import subprocess; subprocess.run({build!r})"])
+    wait_until((tmp_path / "mounted").exists, "the mount")
+    maker.kill()
+    maker.wait()
+    wait_until(lambda: "sleep 4711" not in run("ps", "-ww", "-eo", "args"), "the end of the build")
+    assert str(tree) not in Path("/proc/self/mountinfo").read_text()
 
 
 def test_gc_removes_what_a_crash_left(own_site: Site) -> None:

@@ -38,6 +38,9 @@ RECIPE = [
     "--format=directory",
 ]
 
+# Ends with whoever asked for it, with its processes and mounts: a build that is killed must not bar the next one.
+ALONE = ("setpriv", "--pdeathsig=KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+
 
 def images(site: Site, suites: list[str]) -> list[Path]:
     """All at once: a build waits for the network in one half and for one core in the other."""
@@ -76,7 +79,7 @@ def build(suite: str, target: Path) -> None:
     unfinished = target.parent / f".building-{suite}"
     remove_tree(unfinished)
     mirror = [wish] if (wish := os.environ.get("BLACKWELL_DEBIAN_MIRROR")) else []
-    done = attempt("nice", "mmdebstrap", *RECIPE, f'--customize-hook={CUSTOMIZE} "$1"', suite, str(unfinished), *mirror)
+    done = attempt(*ALONE, "nice", "mmdebstrap", *RECIPE, f'--customize-hook={CUSTOMIZE} "$1"', suite, str(unfinished), *mirror)
     if done.returncode:
         remove_tree(unfinished)
         raise HostError(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from . import ssh
 from .command import HostError, attempt, run, tail
-from .image import CUSTOMIZE, RECIPE, certificates
+from .image import ALONE, CUSTOMIZE, RECIPE, certificates
 from .removal import remove_tree
 from .site import Site
 
@@ -59,7 +59,7 @@ def build(site: Site, directory: Path) -> None:
     mirror = [wish] if (wish := os.environ.get("BLACKWELL_DEBIAN_MIRROR")) else []
     hooks = [f'--customize-hook={script} "$1"' for script in (CUSTOMIZE, VM_CUSTOMIZE)]
     key = f"AUTHORIZED_KEY={ssh.public_key(site)}"
-    done = attempt("nice", "env", key, "mmdebstrap", *VM_RECIPE, *hooks, SUITE, str(tree), *mirror)
+    done = attempt(*ALONE, "nice", "env", key, "mmdebstrap", *VM_RECIPE, *hooks, SUITE, str(tree), *mirror)
     if done.returncode:
         remove_tree(tree)
         raise HostError(
