@@ -79,7 +79,9 @@ def build(suite: str, target: Path) -> None:
     unfinished = target.parent / f".building-{suite}"
     remove_tree(unfinished)
     mirror = [wish] if (wish := os.environ.get("BLACKWELL_DEBIAN_MIRROR")) else []
-    done = attempt(*ALONE, "nice", "mmdebstrap", *RECIPE, f'--customize-hook={CUSTOMIZE} "$1"', suite, str(unfinished), *mirror)
+    done = attempt(
+        *ALONE, "nice", "mmdebstrap", *RECIPE, f'--customize-hook={CUSTOMIZE} "$1"', suite, str(unfinished), *mirror
+    )
     if done.returncode:
         remove_tree(unfinished)
         raise HostError(
