@@ -6,27 +6,36 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Union
+from typing import Any, Callable, Union
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields, seen
 
 _MAX_HEADS = 65_536
 _MAX_DIMENSION = 65_536
+_MAX_WINDOW = 1_000_000_000
 
 ELEMENT_BYTES = {"bfloat16": 2, "float16": 2, "fp8_e4m3": 1, "fp8_e5m2": 1}
+STATE_BYTES = {"bfloat16": 2, "float32": 4}
+LAYER_KINDS = {
+    "f": "full attention",
+    "s": "sliding-window attention",
+    "l": "linear attention or state space",
+    "n": "no cache",
+}
 
 
 @dataclass(frozen=True)
 class MlaGeometry:
-    """One latent and one rope key a layer, whole on every rank."""
+    """One latent and one rope key a layer, whole on every rank; with `index_head_dim` also the key of a sparse indexer (DSA)."""
 
     kv_lora_rank: int
     qk_rope_head_dim: int
     heads: int
+    index_head_dim: int | None = None
     kind: str = "mla"
 
     def layer_bytes(self, tp: int, element_bytes: int) -> int:
-        """KV bytes of one token in one layer on one rank: no division by tp. SGLang 0.5.9 to 0.5.23; Kimi-K2.5, bf16: (512 + 64) * 2."""
+        """KV bytes of one token in one layer on one rank, without the indexer: no division by tp. SGLang 0.5.5 to 0.5.23; Kimi-K2.5, bf16: (512 + 64) * 2."""
         return (self.kv_lora_rank + self.qk_rope_head_dim) * element_bytes
 
 
@@ -46,6 +55,54 @@ class GqaGeometry:
 
 
 @dataclass(frozen=True)
+class SlidingGeometry:
+    """Layers that see every token and layers that see the last `window` ones, each kind with a pool of its own.
+
+    `pattern` has one letter a layer, in order: f full attention, s sliding window.
+    """
+
+    full: GqaGeometry
+    sliding: GqaGeometry
+    window: int
+    pattern: str
+    kind: str = "sliding"
+
+    @property
+    def heads(self) -> int:
+        return self.full.heads
+
+
+@dataclass(frozen=True)
+class StateGeometry:
+    """What a linear-attention or state-space layer keeps of a request instead of keys and values: a convolution window and a state.
+
+    Gated delta net: linear_num_value_heads, linear_num_key_heads, linear_value_head_dim, linear_key_head_dim; Mamba 2: heads, groups, head
+    dimension, state size; KDA: as many key heads as value heads. `dtype` is the state's, bfloat16 or float32; the window is bfloat16.
+    """
+
+    value_heads: int
+    key_heads: int
+    value_head_dim: int
+    key_head_dim: int
+    conv_kernel: int
+    dtype: str = "float32"
+
+
+@dataclass(frozen=True)
+class HybridGeometry:
+    """Full-attention layers among layers that keep a state. `pattern` has one letter a layer: f, l, or n for a layer without a cache."""
+
+    full: MlaGeometry | GqaGeometry
+    state: StateGeometry
+    pattern: str
+    kind: str = "hybrid"
+
+    @property
+    def heads(self) -> int:
+        return self.full.heads
+
+
+@dataclass(frozen=True)
 class OtherAttention:
     """Attention whose pools this version of the collection does not size; planning refuses it with `what`."""
 
@@ -54,7 +111,7 @@ class OtherAttention:
     kind: str = "other"
 
 
-Attention = Union[MlaGeometry, GqaGeometry, OtherAttention]
+Attention = Union[MlaGeometry, GqaGeometry, SlidingGeometry, HybridGeometry, OtherAttention]
 Geometry = Union[MlaGeometry, GqaGeometry]
 
 
@@ -69,18 +126,71 @@ def attention_as_dict(attention: Attention) -> dict[str, Any]:
 
 def attention_from_dict(fields: Fields) -> Attention:
     """Attention as a profile or `model_info` writes it."""
-    kind = fields.choice("kind", {"mla": 1, "gqa": 1, "other": 1})
-    heads = fields.whole("heads", 1, _MAX_HEADS)
-    if kind == "mla":
-        return MlaGeometry(
-            fields.whole("kv_lora_rank", 1, _MAX_DIMENSION), fields.whole("qk_rope_head_dim", 1, _MAX_DIMENSION), heads
+    return _READERS[fields.choice("kind", _READERS)](fields)
+
+
+def _mla(fields: Fields) -> MlaGeometry:
+    return MlaGeometry(
+        fields.whole("kv_lora_rank", 1, _MAX_DIMENSION),
+        fields.whole("qk_rope_head_dim", 1, _MAX_DIMENSION),
+        fields.whole("heads", 1, _MAX_HEADS),
+        fields.optional_whole("index_head_dim", 1, _MAX_DIMENSION),
+    )
+
+
+def _gqa(fields: Fields) -> GqaGeometry:
+    head_dim = fields.whole("head_dim", 1, _MAX_DIMENSION)
+    return GqaGeometry(
+        heads=fields.whole("heads", 1, _MAX_HEADS),
+        kv_heads=fields.whole("kv_heads", 1, _MAX_HEADS),
+        head_dim=head_dim,
+        v_head_dim=fields.optional_whole("v_head_dim", 1, _MAX_DIMENSION) or head_dim,
+    )
+
+
+def _sliding(fields: Fields) -> SlidingGeometry:
+    return SlidingGeometry(
+        full=_gqa(fields.within("full")),
+        sliding=_gqa(fields.within("sliding")),
+        window=fields.whole("window", 1, _MAX_WINDOW),
+        pattern=_pattern(fields, "fs"),
+    )
+
+
+def _hybrid(fields: Fields) -> HybridGeometry:
+    full, state = fields.within("full"), fields.within("state")
+    return HybridGeometry(
+        full=_mla(full) if full.choice("kind", {"mla": 1, "gqa": 1}) == "mla" else _gqa(full),
+        state=StateGeometry(
+            value_heads=state.whole("value_heads", 1, _MAX_HEADS),
+            key_heads=state.whole("key_heads", 1, _MAX_HEADS),
+            value_head_dim=state.whole("value_head_dim", 1, _MAX_DIMENSION),
+            key_head_dim=state.whole("key_head_dim", 1, _MAX_DIMENSION),
+            conv_kernel=state.whole("conv_kernel", 1, _MAX_DIMENSION),
+            dtype=state.choice("dtype", STATE_BYTES) if state.has("dtype") else "float32",
+        ),
+        pattern=_pattern(fields, "fln"),
+    )
+
+
+def _pattern(fields: Fields, letters: str) -> str:
+    pattern = fields.text("pattern")
+    if set(pattern) - set(letters):
+        known = ", ".join(f"{letter} ({LAYER_KINDS[letter]})" for letter in letters)
+        raise fields.error(
+            f"{fields.where}: pattern is {seen(pattern)}; expected one letter a layer out of {known}: {fields.advice}."
         )
-    if kind == "gqa":
-        head_dim = fields.whole("head_dim", 1, _MAX_DIMENSION)
-        return GqaGeometry(
-            heads=heads,
-            kv_heads=fields.whole("kv_heads", 1, _MAX_HEADS),
-            head_dim=head_dim,
-            v_head_dim=fields.optional_whole("v_head_dim", 1, _MAX_DIMENSION) or head_dim,
-        )
-    return OtherAttention(fields.text("what"), heads)
+    return pattern
+
+
+def _other(fields: Fields) -> OtherAttention:
+    return OtherAttention(fields.text("what"), fields.whole("heads", 1, _MAX_HEADS))
+
+
+_READERS: dict[str, Callable[[Fields], Attention]] = {
+    "mla": _mla,
+    "gqa": _gqa,
+    "sliding": _sliding,
+    "hybrid": _hybrid,
+    "other": _other,
+}

@@ -8,8 +8,8 @@ from __future__ import annotations
 from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Ledger, Line
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_to_bytes
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import (
+    GqaGeometry,
     MlaGeometry,
-    OtherAttention,
     cell_bytes,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_base import (
@@ -41,8 +41,8 @@ _LOWEST_PROPOSED = 1
 
 def cell_of(request: PlanRequest) -> int:
     attention, model = request.model.attention, request.model
-    if isinstance(attention, OtherAttention):
-        raise TypeError(f"{attention.what} has no cell; preflight refuses it")
+    if not isinstance(attention, (MlaGeometry, GqaGeometry)):
+        raise TypeError(f"attention of kind {attention.kind} has no cell; preflight refuses it")
     return cell_bytes(attention, model.layers, request.serving.tp, request.kv_cache_dtype)
 
 

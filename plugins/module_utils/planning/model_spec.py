@@ -66,7 +66,10 @@ class Weights:
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A checkpoint. `kv_cache_dtype` is what "auto" means for it, `max_position_embeddings` the longest context with its rope scaling."""
+    """A checkpoint. `kv_cache_dtype` is what "auto" means for it, `max_position_embeddings` the longest context with its rope scaling.
+
+    `layers` are the text model's own; `draft_layers` those for multi-token prediction (MTP, NEXTN) that the checkpoint holds beside them.
+    """
 
     name: str
     architecture: str
@@ -83,6 +86,7 @@ class ModelSpec:
     attention: Attention
     weights: Weights
     identity: str | None = None
+    draft_layers: int = 0
     sources: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -102,6 +106,7 @@ class ModelSpec:
             "attention": attention_as_dict(self.attention),
             "weights": self.weights.as_dict(),
             "identity": self.identity,
+            "draft_layers": self.draft_layers,
             "sources": dict(sorted(self.sources.items())),
         }
 
@@ -126,5 +131,6 @@ def model_from_dict(data: Any, where: str = "The model given to planning") -> Mo
         attention=attention_from_dict(fields.within("attention")),
         weights=Weights.from_dict(fields.within("weights")),
         identity=fields.optional_text("identity"),
+        draft_layers=fields.optional_whole("draft_layers", 0, MAX_LAYERS) or 0,
         sources={str(key): str(value) for key, value in sources.items()},
     )

@@ -8,7 +8,11 @@ from __future__ import annotations
 from typing import Callable
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import GqaGeometry, OtherAttention
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import (
+    GqaGeometry,
+    MlaGeometry,
+    OtherAttention,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
@@ -42,11 +46,12 @@ def preflight(request: PlanRequest) -> tuple[Refusal, ...]:
 
 def _attention(request: PlanRequest) -> Refusal | None:
     attention = request.model.attention
-    if not isinstance(attention, OtherAttention):
+    if isinstance(attention, (MlaGeometry, GqaGeometry)):
         return None
+    what = attention.what if isinstance(attention, OtherAttention) else "layers of several kinds"
     return Refusal(
         "attention",
-        f"{request.model.name} ({request.model.architecture}) has {attention.what}; planning knows multi-head, grouped-query and latent (MLA) attention "
+        f"{request.model.name} ({request.model.architecture}) has {what}; planning knows multi-head, grouped-query and latent (MLA) attention "
         "with one kind of layer. Choose such a model.",
     )
 

@@ -10,8 +10,11 @@ import pytest
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ModelError
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import (
     GqaGeometry,
+    HybridGeometry,
     MlaGeometry,
     OtherAttention,
+    SlidingGeometry,
+    StateGeometry,
     attention_as_dict,
     attention_from_dict,
     cell_bytes,
@@ -53,7 +56,18 @@ def test_cell(geometry, layers, tp, dtype, expected):
     assert cell_bytes(geometry, layers, tp, dtype) == expected
 
 
-@pytest.mark.parametrize("attention", [KIMI, LLAMA_8B, OtherAttention("linear-attention layers", 16)])
+@pytest.mark.parametrize(
+    "attention",
+    [
+        KIMI,
+        MlaGeometry(512, 64, 64, index_head_dim=128),
+        LLAMA_8B,
+        SlidingGeometry(GqaGeometry(16, 1, 512, 512), GqaGeometry(16, 8, 256, 256), 1024, "sssssf" * 8),
+        HybridGeometry(GqaGeometry(32, 2, 256, 256), StateGeometry(64, 16, 128, 128, 4, "bfloat16"), "lllf" * 15),
+        HybridGeometry(KIMI, StateGeometry(32, 32, 128, 128, 4), "lllf"),
+        OtherAttention("linear-attention layers", 16),
+    ],
+)
 def test_written_and_read_again(attention):
     assert attention_from_dict(Fields.of(attention_as_dict(attention), "x", "y")) == attention
 
@@ -63,10 +77,21 @@ def test_values_are_as_wide_as_keys_unless_said():
     assert attention_from_dict(fields) == GqaGeometry(4, 2, 16, 16)
 
 
+def test_a_pattern_of_unknown_letters_is_refused():
+    gqa = attention_as_dict(LLAMA_8B)
+    data = {"kind": "sliding", "full": gqa, "sliding": gqa, "window": 128, "pattern": "slf"}
+    with pytest.raises(ModelError) as refused:
+        attention_from_dict(Fields.of(data, "attention in the model", "correct the profile"))
+    assert str(refused.value) == (
+        "attention in the model: pattern is the text 'slf'; expected one letter a layer out of f (full attention), "
+        "s (sliding-window attention): correct the profile."
+    )
+
+
 def test_an_unknown_kind_is_refused():
     with pytest.raises(ModelError) as refused:
         attention_from_dict(Fields.of({"kind": "hash", "heads": 4}, "attention in the model", "correct the profile"))
     assert (
         str(refused.value)
-        == "attention in the model: kind is the text 'hash'; expected one of gqa, mla, other: correct the profile."
+        == "attention in the model: kind is the text 'hash'; expected one of gqa, hybrid, mla, other, sliding: correct the profile."
     )
