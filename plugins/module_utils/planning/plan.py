@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_to_bytes
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_budget import HostBudget
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostPool
@@ -53,7 +54,7 @@ class MemoryPlan:
             "device": request.serving.device,
             "ranks": ranks,
             "model": {"name": request.model.name, "identity": request.model.identity},
-            "gpu": {**self.gpu.as_dict(), "cards": [card.index for card in request.gpus]} if self.gpu else None,
+            "gpu": self._gpu(),
             "host": self.host.as_dict(),
             "host_cache": self._host_cache(ranks),
             "pool": {"tokens": self.tokens, "cell_bytes": self.cell_bytes, "kv_bytes": self.tokens * self.cell_bytes},
@@ -64,10 +65,20 @@ class MemoryPlan:
             },
             "start": self.start.as_dict(),
             "arguments": dict(sorted(self.arguments.items())),
+            "refusals": [refusal.as_dict() for refusal in self.refusals],
             "forced": list(self.forced),
             "notes": list(self.notes),
             "calibration": asdict(request.calibration) if request.recorded_calibration else None,
             "observation": request.host.as_dict(),
+        }
+
+    def _gpu(self) -> dict[str, Any] | None:
+        if self.gpu is None:
+            return None
+        return {
+            **self.gpu.as_dict(),
+            "cards": [card.index for card in self.request.gpus],
+            "headroom_wished_bytes": gib_to_bytes(self.request.serving.headroom_gib),
         }
 
     def _host_cache(self, ranks: int) -> dict[str, Any]:
