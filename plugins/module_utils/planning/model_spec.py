@@ -16,10 +16,10 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.atten
     attention_from_dict,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_context import MAX_CONTEXT
 
 MAX_LAYERS = 10_000
 MAX_WIDTH = 10_000_000
-MAX_CONTEXT = 1_000_000_000
 MAX_EXPERTS = 100_000
 _MAX_BYTES = 1 << 60
 

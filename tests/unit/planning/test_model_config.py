@@ -16,11 +16,10 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.atten
     GqaGeometry,
     MlaGeometry,
     OtherAttention,
+    SlidingGeometry,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_config import (
-    model_from_config,
-    quantization_of,
-)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_config import model_from_config
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_quantization import quantization_of
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec, Weights
 
 WEIGHTS = Weights(10**12, 3, "safetensors")
@@ -78,13 +77,20 @@ def test_llama_divides_its_width_by_its_heads(configs):
         ({"num_key_value_heads": None}, GqaGeometry(4, 4, 16, 16)),
         ({"head_dim": 192, "v_head_dim": 128}, GqaGeometry(4, 2, 192, 128)),
         ({"layer_types": ["full_attention", "full_attention"]}, GqaGeometry(4, 2, 16, 16)),
-        ({"layer_types": ["sliding_attention", "full_attention"]}, OtherAttention("layers of several kinds", 4)),
+        ({"multi_query": True, "num_key_value_heads": None}, GqaGeometry(4, 1, 16, 16)),
+        ({"num_kv_heads": 1}, GqaGeometry(4, 1, 16, 16)),
         (
-            {"kv_lora_rank": 512, "qk_rope_head_dim": 64, "index_head_dim": 128},
-            OtherAttention("a sparse-attention indexer", 4),
+            {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 8},
+            SlidingGeometry(GqaGeometry(4, 2, 16, 16), GqaGeometry(4, 2, 16, 16), 8, "sf"),
         ),
-        ({"full_attention_interval": 4}, OtherAttention("linear-attention layers", 4)),
-        ({"mamba_d_state": 128}, OtherAttention("state-space layers", 4)),
+        ({"layer_types": ["conv", "full_attention"]}, OtherAttention("layers of the kind conv", 4)),
+        (
+            {"kv_lora_rank": 512, "qk_rope_head_dim": 64},
+            OtherAttention("latent attention that the engine holds in a way not known here", 4),
+        ),
+        ({"mamba_d_state": 128}, OtherAttention("layers that keep a state whose size is not known here", 4)),
+        ({"compress_ratios": [4, 128]}, OtherAttention("compressed attention with a pool for each ratio", 4)),
+        ({"loop_num": 2}, OtherAttention("layers that are passed more than once", 4)),
     ],
 )
 def test_attention(more, expected):
@@ -201,7 +207,7 @@ ADVICE = "download it again, or choose a model that SGLang knows"
             f"{WHERE}: torch_dtype is the text 'int3'; expected one of bfloat16, float16, float32: {ADVICE}.",
         ),
         (
-            {"kv_lora_rank": 512},
+            {"kv_lora_rank": 512, "architectures": ["DeepseekV3ForCausalLM"]},
             f"{WHERE}: qk_rope_head_dim is missing; expected a whole number from 1 to 65,536: {ADVICE}.",
         ),
     ],
