@@ -15,24 +15,31 @@ _MAX_DIMENSION = 65_536
 _MAX_WINDOW = 1_000_000_000
 
 ELEMENT_BYTES = {"bfloat16": 2, "float16": 2, "fp8_e4m3": 1, "fp8_e5m2": 1}
-STATE_BYTES = {"bfloat16": 2, "float32": 4}
+STATE_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4}
 LAYER_KINDS = {
     "f": "full attention",
     "s": "sliding-window attention",
     "l": "linear attention or state space",
     "n": "no cache",
+    "k": "index keys of its own",
+    "r": "those of an earlier layer",
 }
 
 
 @dataclass(frozen=True)
 class MlaGeometry:
-    """One latent and one rope key a layer, whole on every rank; with `index_head_dim` also the key of a sparse indexer (DSA)."""
+    """One latent and one rope key a layer, whole on every rank; with `index_head_dim` also the key of a sparse indexer (DSA).
+
+    `index_pattern` has one letter a layer: k keeps index keys, r reuses the choice of an earlier layer and needs none (since
+    SGLang 0.5.18; before, every layer keeps them). None: every layer keeps index keys.
+    """
 
     kv_lora_rank: int
     qk_rope_head_dim: int
     heads: int
     index_head_dim: int | None = None
     kind: str = "mla"
+    index_pattern: str | None = None
 
     def layer_bytes(self, tp: int, element_bytes: int) -> int:
         """KV bytes of one token in one layer on one rank, without the indexer: no division by tp. SGLang 0.5.5 to 0.5.23; Kimi-K2.5, bf16: (512 + 64) * 2."""
@@ -77,7 +84,7 @@ class StateGeometry:
     """What a linear-attention or state-space layer keeps of a request instead of keys and values: a convolution window and a state.
 
     Gated delta net: linear_num_value_heads, linear_num_key_heads, linear_value_head_dim, linear_key_head_dim; Mamba 2: heads, groups, head
-    dimension, state size; KDA: as many key heads as value heads. `dtype` is the state's, bfloat16 or float32; the window is bfloat16.
+    dimension, state size; KDA: as many key heads as value heads. `dtype` is the state's, 2 or 4 bytes; the window is bfloat16.
     """
 
     value_heads: int
@@ -135,6 +142,7 @@ def _mla(fields: Fields) -> MlaGeometry:
         fields.whole("qk_rope_head_dim", 1, _MAX_DIMENSION),
         fields.whole("heads", 1, _MAX_HEADS),
         fields.optional_whole("index_head_dim", 1, _MAX_DIMENSION),
+        index_pattern=_pattern(fields, "kr", "index_pattern") if fields.has("index_pattern") else None,
     )
 
 
@@ -173,12 +181,12 @@ def _hybrid(fields: Fields) -> HybridGeometry:
     )
 
 
-def _pattern(fields: Fields, letters: str) -> str:
-    pattern = fields.text("pattern")
+def _pattern(fields: Fields, letters: str, key: str = "pattern") -> str:
+    pattern = fields.text(key)
     if set(pattern) - set(letters):
         known = ", ".join(f"{letter} ({LAYER_KINDS[letter]})" for letter in letters)
         raise fields.error(
-            f"{fields.where}: pattern is {seen(pattern)}; expected one letter a layer out of {known}: {fields.advice}."
+            f"{fields.where}: {key} is {seen(pattern)}; expected one letter a layer out of {known}: {fields.advice}."
         )
     return pattern
 
