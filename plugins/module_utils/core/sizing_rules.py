@@ -49,6 +49,19 @@ class SizingRules:
     prefill_graph_mla_bytes: int  # the engine's own allowance for a captured prefill graph of an MLA model
     # Host pool
     hicache_ratio_default: float
+    hicache_auto_fraction: float | None  # of the host's memory, where the engine lowers the default ratio until its pools fit; None: never
+    hicache_size_split: bool  # --hicache-size is split over the pools of a hybrid by their device bytes, else each takes the whole
+    hicache_size_min_over_stages: bool  # all pipeline stages take the tokens of the one that fits fewest into --hicache-size
+    hicache_sliding: bool  # sliding-window hybrids can have a host cache
+    hicache_state: bool  # linear-attention and state-space hybrids can
+    hicache_state_layouts: tuple[str, ...]  # layouts that a state pool accepts
+    hicache_index_keys: str  # of a sparse indexer: "none" (not kept), "row" (in the KV row) or "pool" (a pool of its own)
+    hicache_draft: str  # the draft's KV: "none" (not kept), "pool" (a pool of its own) or "packed" (an MTP layer's in the KV row, else a pool)
+    hicache_draft_exact: bool  # the draft's pool has the slots of the target's, else one page more
+    host_page_added: bool  # one page more than asked for, else whole pages rounded down
+    host_pools_shared: bool  # pools are shared mappings, which count as Shmem
+    host_binding: str  # where a rank's memory lies by default: "" (anywhere), "preferred" (its card's NUMA node first) or "bound" (there only)
+    loader_threads: int  # shards that a rank reads at once
     host_must_exceed_device: bool  # the start dies unless the host pool holds more tokens than the device pool
     host_check_reserve_bytes: int  # what the engine's own check leaves alone
     host_check_divides: bool  # that check knows how many ranks share the host
