@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import EngineError
 from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for, flag_names
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import OLDEST, dialect_for, flag_names
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.sizing import QUIRKS
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
 
@@ -76,6 +76,17 @@ def test_older_than_the_oldest_is_refused(version):
         ("hicache_layout_default", {"0.5.13": "layer_first", "0.5.14": "page_first"}),
         ("staging_pages", {"0.5.13": 0, "0.5.14": 64}),
         ("hicache_ratio_default", {"0.5.9": 2.0, "0.5.23": 2.0}),
+        ("hicache_auto_fraction", {"0.5.20": None, "0.5.21": 0.8}),
+        ("hicache_size_split", {"0.5.16": False, "0.5.17": True}),
+        ("hicache_size_min_over_stages", {"0.5.14": False, "0.5.15": True}),
+        ("hicache_sliding", {"0.5.12": False, "0.5.13": True}),
+        ("hicache_state", {"0.5.9": False, "0.5.10": True}),
+        ("hicache_index_keys", {"0.5.9": "row", "0.5.10": "row", "0.5.11": "pool"}),
+        ("hicache_draft", {"0.5.10": "none", "0.5.11": "pool", "0.5.17": "pool", "0.5.18": "packed"}),
+        ("hicache_draft_exact", {"0.5.22": False, "0.5.23": True}),
+        ("host_pools_shared", {"0.5.12": False, "0.5.13": True}),
+        ("host_binding", {"0.5.9": "preferred", "0.5.10": "bound"}),
+        ("loader_threads", {"0.5.9": 1, "0.5.10": 8}),
     ],
 )
 def test_sizing_quirks_begin_where_they_were_first_seen(field, values):
@@ -85,7 +96,7 @@ def test_sizing_quirks_begin_where_they_were_first_seen(field, values):
 def test_every_rule_is_a_quirk_with_an_oldest_value():
     assert set(QUIRKS) | {"engine_version"} == set(SizingRules.__dataclass_fields__)
     for rows in QUIRKS.values():
-        assert rows[0][0] == "0.5.9"
+        assert EngineVersion.parse(rows[0][0]) <= EngineVersion.parse(OLDEST.version)
         since = [EngineVersion.parse(version) for version, _value in rows]
         assert since == sorted(since)
 
