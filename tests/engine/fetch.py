@@ -34,10 +34,10 @@ GLIBC_MINORS = range(5, 37)
 
 def folder() -> Path:
     """The folder of wheels, made now if it is not there."""
-    cache = Path(os.environ.get("BLACKWELL_CACHE") or _home_cache() / "blackwell-inference")
+    cache = Path(os.environ.get("BLACKWELL_CACHE") or home_cache() / "blackwell-inference")
     with tempfile.TemporaryDirectory() as scratch:
         shims = build_shims(Path(scratch))
-        lock = lock_text()
+        lock = with_further_hash(LOCK.read_text(encoding="utf-8"))
         requirements = f"{lock}{pure_wheel.pin(shims)}\n"
         target = cache / "engine-cpu" / hashlib.sha256(requirements.encode()).hexdigest()[:16]
         if not target.is_dir():
@@ -57,9 +57,8 @@ def build_shims(out: Path) -> Path:
     )
 
 
-def lock_text() -> str:
-    """The lock, with a further hash for torch where one is given."""
-    text = LOCK.read_text(encoding="utf-8")
+def with_further_hash(text: str) -> str:
+    """A lock, with a further hash for torch where one is given."""
     further = os.environ.get("TORCH_CPU_SHA256")
     return text.replace(TORCH, f"{TORCH}    --hash=sha256:{further} \\\n") if further else text
 
@@ -102,7 +101,7 @@ def _download(out: Path) -> None:
     subprocess.run(command, check=True, stdout=sys.stderr)
 
 
-def _home_cache() -> Path:
+def home_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 

@@ -4,7 +4,7 @@
 """Write the locks of the engine's environments, every distribution with the hash of its wheel.
 
     lock.py cuda VERSION     roles/sglang_runtime/files/requirements-VERSION.txt, the engine as it is published
-    lock.py cpu              tests/engine/requirements-cpu-0.5.23.txt, the engine on a CPU, for the tests
+    lock.py cpu [VERSION]    tests/engine/requirements-cpu-VERSION.txt, the engine on a CPU, for the tests (0.5.23; 0.5.9 for `make conformance`)
 
 Run it with CPython 3.11 on x86_64 Linux, the platform that the wheels are for, and a pip that knows `--report` (22.2 or later). pip
 resolves from metadata, so no large wheel is fetched. For `cpu`, TORCH_CPU_INDEX names the index of torch's CPU builds, unless the
@@ -72,14 +72,14 @@ def cuda(version: str) -> Path:
     return target
 
 
-def cpu() -> Path:
+def cpu(version: str) -> Path:
     index = os.environ.get("TORCH_CPU_INDEX")
     further = ["--extra-index-url", index] if index else []
-    base = resolve([*further, "-r", str(HERE / f"cpu-{CPU_VERSION}.in")])
-    rest = resolve(["--no-deps", "-r", str(HERE / f"cpu-{CPU_VERSION}-no-deps.in")])
-    target = HERE / f"requirements-cpu-{CPU_VERSION}.txt"
+    base = resolve([*further, "-r", str(HERE / f"cpu-{version}.in")])
+    rest = resolve(["--no-deps", "-r", str(HERE / f"cpu-{version}-no-deps.in")])
+    target = HERE / f"requirements-cpu-{version}.txt"
     text = header(
-        f"SGLang {CPU_VERSION} on a CPU, for tests.",
+        f"SGLang {version} on a CPU, for tests.",
         f"the wheels of ours ({', '.join(OWN)}) are added when they are built.",
     )
     _write(target, [*text, *lines([*base, *rest])])
@@ -91,15 +91,15 @@ def _write(target: Path, text: Sequence[str]) -> None:
     target.write_text("\n".join(text) + "\n", encoding="utf-8")
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: list[str]) -> int:
     if sys.version_info[:2] != (3, 11) or platform.machine() != "x86_64":
         print(
             "Run this with CPython 3.11 on x86_64: the wheels of SGLang 0.5.11 and later are made for it.",
             file=sys.stderr,
         )
         return 2
-    if list(arguments) == ["cpu"]:
-        print(cpu())
+    if arguments[:1] == ["cpu"] and len(arguments) <= 2:
+        print(cpu(arguments[1] if arguments[1:] else CPU_VERSION))
         return 0
     if len(arguments) == 2 and arguments[0] == "cuda":
         print(cuda(arguments[1]))
