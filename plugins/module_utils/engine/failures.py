@@ -25,7 +25,7 @@ class Failure(NamedTuple):
 FAILURES = (
     Failure(
         re.compile(r"Not enough host memory available\. Requesting"),
-        "The host cache does not fit into host memory: {line} Lower hicache_size or hicache_ratio, or leave both out and let the plan choose.",
+        "The host cache does not fit into host memory: {line} Lower hicache_size or hicache_ratio, or set hicache_size to null without a hicache_ratio and let the plan choose.",
     ),
     Failure(
         re.compile(

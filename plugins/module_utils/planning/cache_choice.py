@@ -5,126 +5,103 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GB, gb_text, gib_to_bytes
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GB
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import is_number
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_auto import auto_ratio
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_budget import (
     HostBudget,
     engine_check_bytes,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import (
+    HostCache,
     HostPool,
-    host_pool,
+    HostWishes,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_pools import (
+    host_cache,
     largest_size_gb,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import DevicePools
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+
+AUTO_FRACTION = "hicache-host-memory-fraction"
 
 
 @dataclass(frozen=True)
 class CacheRoom:
-    """What the host has for caches: after the processes and the reserve, and within the engine's own check."""
+    """What the host has for caches: of all ranks after the processes and the reserve, and of one rank within the engine's own check."""
 
-    size_gb_that_fits: int
+    bytes_total: int
     engine_bytes_per_rank: int
-    bytes_per_rank: int
+
+    def holds(self, cache: HostCache) -> bool:
+        return cache.bytes_total <= self.bytes_total and cache.bytes_per_rank <= self.engine_bytes_per_rank
 
 
-def cache_room(request: PlanRequest, without_cache: HostBudget, cell_bytes: int) -> CacheRoom:
-    engine = engine_check_bytes(request.host, request.serving.tp, request.rules)
-    ours = max(0, without_cache.ledger.left_bytes - without_cache.reserve_bytes) // request.serving.tp
-    room = min(ours, engine)
-    return CacheRoom(largest_size_gb(room, cell_bytes, request.page_size), engine, room)
+@dataclass(frozen=True)
+class CacheCase:
+    """Device pools of one rank for each pipeline stage, and the room there is for their host pools."""
+
+    request: PlanRequest
+    stages: tuple[DevicePools, ...]
+    packed_draft: bool
+    room: CacheRoom
+
+    def cache(self, size_gb: int | None, ratio: float | None) -> HostCache:
+        wishes = HostWishes(size_gb, ratio, self.request.page_size, self.packed_draft)
+        return host_cache(self.stages, self.request.serving.tp, wishes, self.request.rules)
+
+    def exceeds_device(self, cache: HostCache) -> bool:
+        """Whether every host pool has more slots than the device pool it mirrors."""
+        return all(pool.slots > slots for pool, slots in self.beside_device(cache))
+
+    def beside_device(self, cache: HostCache) -> list[tuple[HostPool, int]]:
+        """Each host pool with the slots of its device pool; an indexer has its target's."""
+        return [
+            (pool, device.slots(pool.kind))
+            for pools, device in zip(cache.stages, self.stages)
+            for pool in pools
+            if pool.kind != "indexer"
+        ]
+
+    def size_gb_that_fits(self) -> int:
+        """The largest hicache_size, in GB per rank, 0 when none fits."""
+        # The rank that takes most holds about a whole size, however its pools are rounded.
+        most = min(self.room.engine_bytes_per_rank, self.room.bytes_total // self.request.serving.tp)
+        return largest_size_gb(lambda size_gb: self.room.holds(self.cache(size_gb, None)), most // GB + 1)
 
 
-def choose_pool(
-    request: PlanRequest, device_tokens: int, cell_bytes: int, room: CacheRoom
-) -> tuple[HostPool | None, tuple[str, ...]]:
-    """The pool, and a note where planning chose it. A size beats a ratio, as in the engine."""
-    serving, page = request.serving, request.page_size
+def cache_room(request: PlanRequest, ranks: int, without_cache: HostBudget) -> CacheRoom:
+    ours = max(0, without_cache.ledger.left_bytes - without_cache.reserve_bytes)
+    return CacheRoom(ours, engine_check_bytes(request.host, ranks, request.rules))
+
+
+def choose_cache(case: CacheCase, fits_gb: int) -> tuple[HostCache | None, tuple[str, ...]]:
+    """The cache, and a note where planning chose it. A size beats a ratio, as in the engine."""
+    serving, rules = case.request.serving, case.request.rules
     if not serving.cached:
         return None, ()
     if serving.hicache_size is not None or serving.hicache_ratio is not None:
-        return host_pool(device_tokens, cell_bytes, page, serving.hicache_size, serving.hicache_ratio), ()
-    ratio = request.rules.hicache_ratio_default
-    by_ratio = host_pool(device_tokens, cell_bytes, page, None, ratio)
-    if by_ratio.bytes_per_rank <= room.bytes_per_rank or room.size_gb_that_fits == 0:
+        return case.cache(serving.hicache_size, serving.hicache_ratio), ()
+    fraction = case.request.arguments.get(AUTO_FRACTION)
+    if rules.hicache_auto_fraction is not None and is_number(fraction):
+        # Told outright, rounded down: the engine would look at what is free at its own start, and the plan could not be held to it.
+        ratio = math.floor(auto_ratio(case.stages, case.room.engine_bytes_per_rank, fraction, rules) * 1000) / 1000
+        return case.cache(None, ratio), (
+            f"{AUTO_FRACTION} {fraction:g} makes a hicache_ratio of {ratio:g} by the engine's own rule.",
+        )
+    ratio = rules.hicache_ratio_default
+    by_ratio = case.cache(None, ratio)
+    if case.room.holds(by_ratio) or fits_gb == 0:
         return by_ratio, (
             f"Neither hicache_size nor hicache_ratio is given: the engine's default ratio of {ratio:g} is taken.",
         )
-    by_size = host_pool(device_tokens, cell_bytes, page, room.size_gb_that_fits, None)
-    if request.rules.host_must_exceed_device and by_size.tokens <= device_tokens:
+    by_size = case.cache(fits_gb, None)
+    if rules.host_must_exceed_device and not case.exceeds_device(by_size):
         return by_ratio, ()  # refused, with what would be needed
     return by_size, (
-        f"Neither hicache_size nor hicache_ratio is given, and the default ratio of {ratio:g} does not fit: {room.size_gb_that_fits} GB per rank are taken.",
-    )
-
-
-def cache_refusals(
-    request: PlanRequest, pool: HostPool, device_tokens: int, room: CacheRoom, host: HostBudget
-) -> tuple[Refusal, ...]:
-    """What stands against this pool."""
-    found = [
-        _too_small(request, pool, device_tokens),
-        _too_large(request, pool, device_tokens, room, host),
-        _locked(request, pool),
-    ]
-    return tuple(refusal for refusal in found if refusal is not None)
-
-
-def _asked(pool: HostPool) -> str:
-    return f"hicache_size {pool.size_gb}" if pool.size_gb else f"hicache_ratio {pool.ratio:g}"
-
-
-def _too_small(request: PlanRequest, pool: HostPool, device_tokens: int) -> Refusal | None:
-    """SGLang up to 0.5.14 ends the start unless the host pool is larger than the device pool; its added page is no reason to ask for a ratio of 1."""
-    ratio_exceeds = pool.ratio is None or pool.ratio > 1
-    if not request.rules.host_must_exceed_device or (ratio_exceeds and pool.tokens > device_tokens):
-        return None
-    return Refusal(
-        "host_cache_too_small",
-        f"{_asked(pool)} makes a host cache of {pool.tokens:,} tokens beside {device_tokens:,} tokens on the "
-        f"device; SGLang {request.rules.engine_version} starts only "
-        f"when the host holds more. Set hicache_ratio above 1 or hicache_size to more than {device_tokens * pool.cell_bytes // GB}, or set hicache to false.",
-    )
-
-
-def _too_large(
-    request: PlanRequest, pool: HostPool, device_tokens: int, room: CacheRoom, host: HostBudget
-) -> Refusal | None:
-    if pool.bytes_per_rank <= room.bytes_per_rank:
-        return None
-    ranks = request.serving.tp
-    per_rank, total = (
-        (f"{pool.size_gb:,} GB", f"{pool.size_gb * ranks:,} GB")
-        if pool.size_gb
-        else (gb_text(pool.bytes_per_rank), gb_text(pool.bytes_per_rank * ranks))
-    )
-    processes = host.ledger.taken_bytes - pool.bytes_per_rank * ranks
-    return Refusal(
-        "host_memory",
-        f"{_asked(pool)} asks for {per_rank} on each of {ranks} ranks, {total} in all; this host has {gb_text(host.ledger.capacity.size_bytes)} available "
-        f"({host.ledger.capacity.source}), the engine's processes take {gb_text(processes)} of that, and "
-        f"host_reserve_gib {request.serving.host_reserve_gib:g} keeps "
-        f"{gb_text(gib_to_bytes(request.serving.host_reserve_gib))}. {_what_fits(request, pool, device_tokens, room)}",
-        certain=host.ledger.left_bytes < 0 or pool.bytes_per_rank > room.engine_bytes_per_rank,
-    )
-
-
-def _what_fits(request: PlanRequest, pool: HostPool, device_tokens: int, room: CacheRoom) -> str:
-    fits = room.size_gb_that_fits
-    fitting = host_pool(0, pool.cell_bytes, pool.page_size, fits, None) if fits else None
-    if fitting is None or (request.rules.host_must_exceed_device and fitting.tokens <= device_tokens):
-        return "No host cache larger than the device's pool fits: set hicache to false, or give the host more memory."
-    return f"At most {fits} GB per rank fit: lower hicache_size or hicache_ratio, or leave both out and let the plan choose."
-
-
-def _locked(request: PlanRequest, pool: HostPool) -> Refusal | None:
-    limit = request.host.memlock_bytes
-    if limit is None or limit >= pool.bytes_per_rank:
-        return None
-    return Refusal(
-        "memlock",
-        f"Each rank locks {gb_text(pool.bytes_per_rank)} for the host cache; here a process may lock {gb_text(limit)}, a limit that the unit cannot lift. "
-        "Set the container's limit of locked memory to unlimited (lxc.prlimit.memlock: unlimited), or set hicache to false.",
+        f"Neither hicache_size nor hicache_ratio is given, and the default ratio of {ratio:g} does not fit: {fits_gb} GB per rank are taken.",
     )

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Ledger, Line
 from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostPool
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostCache, HostPool
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import HostSeen
 
 # The design host had 445 GiB available before the start and 78 GiB after it, with 333.6 GiB pinned (2026-02-24): 33.4 GiB stayed
@@ -27,11 +27,16 @@ AVAILABLE_TOLERANCE_BYTES = 2 * GIB
 
 @dataclass(frozen=True)
 class HostBudget:
-    """`ledger` starts from what the instance may take: MemAvailable, or the cgroup's headroom where that is less."""
+    """`ledger` starts from what the instance may take: MemAvailable, or the cgroup's headroom where that is less.
+
+    `shared_bytes` is Shmem once the server stands.
+    """
 
     ledger: Ledger
     reserve_bytes: int
     memory_available_bytes: int
+    memory_total_bytes: int
+    shared_bytes: int = 0
 
     @property
     def available_after_start_bytes(self) -> int:
@@ -44,7 +49,19 @@ class HostBudget:
             "reserve_bytes": self.reserve_bytes,
             "available_after_start_bytes": self.available_after_start_bytes,
             "available_after_start_tolerance_bytes": AVAILABLE_TOLERANCE_BYTES,
+            "free_h": self.free_h(),
         }
+
+    def free_h(self) -> dict[str, float]:
+        """What `free -h` will show, in GiB. Since procps 4, "used" is the total less what is available; "free" hangs on the page cache."""
+        shown = {
+            "total_gib": self.memory_total_bytes,
+            "used_gib": self.memory_total_bytes - self.available_after_start_bytes,
+            "shared_gib": self.shared_bytes,
+            "available_gib": self.available_after_start_bytes,
+            "tolerance_gib": AVAILABLE_TOLERANCE_BYTES,
+        }
+        return {name: round(size / GIB, 1) for name, size in shown.items()}
 
 
 def host_capacity(host: HostSeen) -> Line:
@@ -69,22 +86,50 @@ def process_lines(ranks: int, device: str) -> tuple[Line, ...]:
     )
 
 
-def cache_lines(pool: HostPool | None, ranks: int) -> tuple[Line, ...]:
-    if pool is None:
+def cache_lines(cache: HostCache | None) -> tuple[Line, ...]:
+    """One line for each kind of pool, over all ranks."""
+    if cache is None:
         return ()
-    return (
-        Line(
-            f"host cache of {ranks} rank{'s' if ranks > 1 else ''}",
-            pool.bytes_per_rank * ranks,
-            f"plan: {pool.tokens:,} tokens of {pool.cell_bytes:,} bytes for each",
-        ),
-    )
+    ranks = f"{cache.ranks} rank{'s' if cache.ranks > 1 else ''}"
+    lines = []
+    for pool in cache.pools:
+        same = [other for stage in cache.stages for other in stage if other.kind == pool.kind]
+        name = "host cache" if len(cache.pools) == 1 else f"host cache ({pool.name})"
+        what = "states" if pool.kind == "state" else "tokens"
+        lines.append(
+            Line(
+                f"{name} of {ranks}",
+                cache.tp * sum(other.allocated_bytes for other in same),
+                f"plan: {pool.slots:,} {what} of {pool.slot_bytes:,} bytes for each",
+            )
+        )
+    return tuple(lines)
 
 
 def engine_check_bytes(host: HostSeen, ranks: int, rules: SizingRules) -> int:
-    """What the engine's own check allows one rank's pool. It looks at MemAvailable before the pools are pinned."""
+    """What the engine's own check allows the pools of one rank together, at best. It looks before the first pool is pinned."""
     available = host.memory_available_bytes
     if rules.host_check_knows_cgroup and host.cgroup_headroom_bytes is not None:
         available = min(available, host.cgroup_headroom_bytes)
     allowed = max(0, available - rules.host_check_reserve_bytes)
     return allowed // ranks if rules.host_check_divides else allowed
+
+
+def engine_passes(cache: HostCache, host: HostSeen, rules: SizingRules) -> bool:
+    """Whether a rank can get past the engine's check of each pool, which looks anew at what is available after the pools before it.
+
+    The check counts at least the rank's own earlier pools as gone; how much of the other ranks' is gone by then is chance.
+    """
+    return all(_passes(pools, cache.ranks, host, rules) for pools in cache.stages)
+
+
+def _passes(pools: tuple[HostPool, ...], ranks: int, host: HostSeen, rules: SizingRules) -> bool:
+    taken = 0
+    for pool in pools:
+        left = replace(host, memory_available_bytes=max(0, host.memory_available_bytes - taken))
+        if host.cgroup_headroom_bytes is not None:
+            left = replace(left, cgroup_headroom_bytes=max(0, host.cgroup_headroom_bytes - taken))
+        if pool.size_bytes > engine_check_bytes(left, ranks, rules):
+            return False
+        taken += pool.allocated_bytes
+    return True

@@ -1,45 +1,89 @@
 # Copyright: (c) 2026, blackwell.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The hierarchical cache in host memory: SGLang's L2 pool, one per rank. Private to the collection, may change any time."""
+"""The hierarchical cache in host memory: SGLang's L2 pools, a set for every rank. Private to the collection, may change any time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GB
+
+@dataclass(frozen=True)
+class HostWishes:
+    """What the engine is told of the host cache; a size, in GB of 10^9 for each rank, beats a ratio.
+
+    `packed_draft`: the draft is the checkpoint's own MTP layer, which newer versions keep in the row of the target.
+    """
+
+    size_gb: int | None = None
+    ratio: float | None = None
+    page_size: int = 1
+    packed_draft: bool = False
 
 
 @dataclass(frozen=True)
 class HostPool:
-    """One rank's pool. `size_gb` or `ratio` is what the engine is told; a size beats a ratio."""
+    """One host pool of one rank. `kind` as in `Pool`: full, sliding, state, indexer or draft; `slots` are tokens, or requests of a state pool.
 
-    tokens: int
-    cell_bytes: int
+    `padding_slots` are allocated beside the slots and neither logged nor checked by the engine.
+    """
+
+    name: str
+    kind: str
+    slots: int
+    slot_bytes: int
+    padding_slots: int = 0
+
+    @property
+    def size_bytes(self) -> int:
+        """What the engine logs, in GB of 10^9, and checks."""
+        return self.slots * self.slot_bytes
+
+    @property
+    def allocated_bytes(self) -> int:
+        return (self.slots + self.padding_slots) * self.slot_bytes
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "kind": self.kind, "slots": self.slots, "bytes": self.size_bytes}
+
+
+@dataclass(frozen=True)
+class HostCache:
+    """All host pools. `stages` holds the pools of one rank for each pipeline stage, and each stage has `tp` ranks.
+
+    `size_gb` or `ratio` is what the engine is told.
+    """
+
+    stages: tuple[tuple[HostPool, ...], ...]
+    tp: int
     page_size: int
     size_gb: int | None
     ratio: float | None
 
     @property
+    def ranks(self) -> int:
+        return len(self.stages) * self.tp
+
+    @property
+    def pools(self) -> tuple[HostPool, ...]:
+        """The pools of the rank that takes most."""
+        return max(self.stages, key=_allocated)
+
+    @property
+    def tokens(self) -> int:
+        """Slots of the pool that all others follow."""
+        return self.pools[0].slots
+
+    @property
     def bytes_per_rank(self) -> int:
-        return self.tokens * self.cell_bytes
+        """What the rank that takes most allocates."""
+        return _allocated(self.pools)
+
+    @property
+    def bytes_total(self) -> int:
+        return self.tp * sum(_allocated(stage) for stage in self.stages)
 
 
-def host_pool(
-    device_tokens: int, cell_bytes: int, page_size: int, size_gb: int | None, ratio: float | None
-) -> HostPool:
-    """The pool as the engine sizes it: from the size in GB of 10^9, else from the device pool's tokens; then one page more.
-
-    SGLang 0.5.6 to 0.5.23, MLA included: every rank keeps a whole copy. 159,277 tokens of Kimi-K2.5 at ratio 4.0: 637,109 tokens, 44.77 GB.
-    """
-    tokens = int(size_gb * 1e9 // cell_bytes) if size_gb else int(device_tokens * (ratio or 0.0))
-    pages = tokens // page_size + 1
-    return HostPool(pages * page_size, cell_bytes, page_size, size_gb, None if size_gb else ratio)
-
-
-def largest_size_gb(budget_per_rank_bytes: int, cell_bytes: int, page_size: int) -> int:
-    """The largest hicache_size, in GB per rank, whose pool stays within the budget; 0 when none does."""
-    size_gb = max(0, budget_per_rank_bytes // GB)
-    while size_gb > 0 and host_pool(0, cell_bytes, page_size, size_gb, None).bytes_per_rank > budget_per_rank_bytes:
-        size_gb -= 1
-    return size_gb
+def _allocated(pools: tuple[HostPool, ...]) -> int:
+    return sum(pool.allocated_bytes for pool in pools)

@@ -18,6 +18,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.units imp
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
 
 _MAX_BYTES = 1 << 60
+_MAX_NODE = 1 << 16
 _ADVICE = "give the topology as topology_facts returns it"
 _ENGINES_ADVICE = "give other_engines as deployment_info returns them"
 # The design host (449 GiB) had 445 GiB available before the start of 2026-02-24: the system itself took 4 GiB.
@@ -39,10 +40,19 @@ class GpuSeen:
     total_bytes: int
     free_bytes: int | None
     source: str
+    numa_node: int | None = None  # None: none, or not known
 
     @property
     def usable(self) -> bool:
         return self.state == "ok"
+
+
+@dataclass(frozen=True)
+class NodeSeen:
+    """One NUMA node and its memory in all."""
+
+    node: int
+    total_bytes: int
 
 
 @dataclass(frozen=True)
@@ -59,6 +69,10 @@ class HostSeen:
     free_before_load_bytes: int | None = None
     free_after_load_bytes: int | None = None
     zfs_arc_bytes: int = 0
+    zfs_arc_min_bytes: int = 0
+    huge_pages_bytes: int = 0  # reserved, and so no part of what is available
+    shared_bytes: int = 0  # Shmem before the start
+    numa_nodes: tuple[NodeSeen, ...] = ()  # empty where the host has one node, or shows none
     other_engines: tuple[tuple[str, int], ...] = ()  # host memory that other inference servers hold, by unit
     driver_error: str | None = field(default=None, compare=False)  # why no card shows; no part of the observation
 
@@ -71,6 +85,10 @@ class HostSeen:
                 "available_bytes": self.memory_available_bytes,
                 "source": self.memory_source,
                 "zfs_arc_bytes": self.zfs_arc_bytes,
+                "zfs_arc_min_bytes": self.zfs_arc_min_bytes,
+                "huge_pages_bytes": self.huge_pages_bytes,
+                "shared_bytes": self.shared_bytes,
+                "numa_nodes": [asdict(node) for node in self.numa_nodes],
             },
             "cgroup": {"limit_bytes": self.cgroup_limit_bytes, "headroom_bytes": self.cgroup_headroom_bytes},
             "memlock_bytes": self.memlock_bytes,
@@ -106,6 +124,10 @@ def host_from_topology(topology: Any, other_engines: Any = ()) -> HostSeen:
         cgroup_headroom_bytes=None if limit is None else max(0, limit - (current or 0)),
         memlock_bytes=_binding_memlock(fields),
         zfs_arc_bytes=memory.optional_whole("zfs_arc_bytes", 0, _MAX_BYTES) or 0,
+        zfs_arc_min_bytes=memory.optional_whole("zfs_arc_min_bytes", 0, _MAX_BYTES) or 0,
+        huge_pages_bytes=_huge_pages(memory),
+        shared_bytes=memory.optional_whole("shmem_bytes", 0, _MAX_BYTES) or 0,
+        numa_nodes=_nodes(memory),
         other_engines=_other_engines(other_engines),
         driver_error=(fields.data.get("driver") or {}).get("error"),
     )
@@ -129,7 +151,20 @@ def _gpu_from_topology(gpu: Fields) -> GpuSeen:
         total_bytes=gpu.whole("memory_total_bytes", 1, _MAX_BYTES),
         free_bytes=gpu.whole("memory_free_bytes", 0, _MAX_BYTES),
         source="nvml",
+        numa_node=gpu.optional_whole("numa_node", 0, _MAX_NODE),
     )
+
+
+def _nodes(memory: Fields) -> tuple[NodeSeen, ...]:
+    """The nodes with memory, where there are several; of one node nothing need be known."""
+    rows = memory.rows("numa_nodes", "A NUMA node") if memory.has("numa_nodes") else []
+    nodes = [NodeSeen(row.whole("node", 0, _MAX_NODE), row.whole("total_bytes", 0, _MAX_BYTES)) for row in rows]
+    return tuple(node for node in nodes if node.total_bytes) if len(nodes) > 1 else ()
+
+
+def _huge_pages(memory: Fields) -> int:
+    rows = memory.rows("huge_pages", "A size of huge pages") if memory.has("huge_pages") else []
+    return sum(row.whole("size_bytes", 1, _MAX_BYTES) * row.whole("total", 0, _MAX_BYTES) for row in rows)
 
 
 def _binding_memlock(topology: Fields) -> int | None:
@@ -157,6 +192,7 @@ def host_from_observation(data: Mapping[str, Any]) -> HostSeen:
                 total_bytes=gpu.whole("total_bytes", 0, _MAX_BYTES),
                 free_bytes=gpu.optional_whole("free_bytes", 0, _MAX_BYTES),
                 source=gpu.text("source"),
+                numa_node=gpu.optional_whole("numa_node", 0, _MAX_NODE),
             )
             for gpu in fields.rows("gpus", "A GPU of the observation")
         ),
@@ -169,6 +205,10 @@ def host_from_observation(data: Mapping[str, Any]) -> HostSeen:
         free_before_load_bytes=fields.optional_whole("free_before_load_bytes", 1, _MAX_BYTES),
         free_after_load_bytes=fields.optional_whole("free_after_load_bytes", 0, _MAX_BYTES),
         zfs_arc_bytes=memory.optional_whole("zfs_arc_bytes", 0, _MAX_BYTES) or 0,
+        zfs_arc_min_bytes=memory.optional_whole("zfs_arc_min_bytes", 0, _MAX_BYTES) or 0,
+        huge_pages_bytes=memory.optional_whole("huge_pages_bytes", 0, _MAX_BYTES) or 0,
+        shared_bytes=memory.optional_whole("shared_bytes", 0, _MAX_BYTES) or 0,
+        numa_nodes=_nodes(memory),
         other_engines=_other_engines(fields.data.get("other_engines")),
     )
 

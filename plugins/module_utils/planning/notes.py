@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostPool
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostCache
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import OTHER_HARDWARE, UNKNOWN
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 
@@ -23,7 +23,7 @@ _SEGMENTS = (
 )
 
 
-def plan_notes(request: PlanRequest, gpu: GpuBudget | None, tokens: int, pool: HostPool | None) -> tuple[str, ...]:
+def plan_notes(request: PlanRequest, gpu: GpuBudget | None, tokens: int, pool: HostCache | None) -> tuple[str, ...]:
     """Sentences for the report, in a fixed order."""
     serving = request.serving
     notes: list[str] = [note for source, note in _UNSEEN.items() if source == request.host.memory_source]

@@ -12,7 +12,7 @@ from typing import Any
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_to_bytes
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_budget import HostBudget
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostPool
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostCache
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.requests import RunningRequests
@@ -31,7 +31,7 @@ class MemoryPlan:
     requests: RunningRequests
     cell_bytes: int
     host: HostBudget
-    pool: HostPool | None
+    pool: HostCache | None
     size_gb_that_fits: int
     start: StartEstimate
     settings: Mapping[str, Any]
@@ -56,7 +56,7 @@ class MemoryPlan:
             "model": {"name": request.model.name, "identity": request.model.identity},
             "gpu": self._gpu(),
             "host": self.host.as_dict(),
-            "host_cache": self._host_cache(ranks),
+            "host_cache": self._host_cache(),
             "pool": {"tokens": self.tokens, "cell_bytes": self.cell_bytes, "kv_bytes": self.tokens * self.cell_bytes},
             "concurrency": {
                 "request_tokens": request.serving.request_tokens,
@@ -81,15 +81,16 @@ class MemoryPlan:
             "headroom_wished_bytes": gib_to_bytes(self.request.serving.headroom_gib),
         }
 
-    def _host_cache(self, ranks: int) -> dict[str, Any]:
+    def _host_cache(self) -> dict[str, Any]:
         pool = self.pool
         return {
             "enabled": pool is not None,
             "tokens": pool.tokens if pool else 0,
             "bytes_per_rank": pool.bytes_per_rank if pool else 0,
-            "bytes_total": pool.bytes_per_rank * ranks if pool else 0,
+            "bytes_total": pool.bytes_total if pool else 0,
             "page_size": self.request.page_size,
             "size_gb": pool.size_gb if pool else None,
             "ratio": pool.ratio if pool else None,
             "size_gb_per_rank_that_fits": self.size_gb_that_fits,
+            "pools": [one.as_dict() for one in pool.pools] if pool else [],
         }

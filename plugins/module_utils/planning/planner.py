@@ -10,13 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
-from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Ledger, Line
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gb_text, gib_text, gib_to_bytes
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.cache_choice import (
-    cache_refusals,
-    cache_room,
-    choose_pool,
-)
+from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device_pool import (
     cell_of,
     chosen_budget,
@@ -26,15 +21,11 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.devic
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.graphs import bracket_of
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_budget import (
-    HostBudget,
-    cache_lines,
-    host_capacity,
-    process_lines,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostPool
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostCache
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_plan import plan_host_cache
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.notes import plan_notes
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import DevicePools, Pool
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.preflight import preflight
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report import report_lines
@@ -83,39 +74,25 @@ def _planned(request: PlanRequest, early: tuple[Refusal, ...]) -> MemoryPlan:
         gpu = chosen_budget(request, serving.cached)
         tokens, requests = gpu.tokens, gpu.requests
         refusals += _gpu_refusals(request, gpu)
-    bare = _host_budget(request, in_host, None)
-    room = cache_room(request, bare, cell)
-    pool, choice_notes = choose_pool(request, tokens, cell, room)
-    host = _host_budget(request, in_host, pool)
-    if bare.ledger.left_bytes < bare.reserve_bytes:
-        refusals.append(_host_refusal(request, bare))
-    elif pool is not None:
-        refusals += cache_refusals(request, pool, tokens, room, host)
+    kv_cache = Pool("KV cache", "full", tokens, cell, request.page_size)
+    stage = DevicePools(tokens, gpu.profiled_tokens if gpu else tokens, requests, (kv_cache,))
+    planned = plan_host_cache(request, (stage,), in_host=in_host)
+    refusals += planned.refusals
     weights = request.model.weights
-    pinned = pool.bytes_per_rank * serving.tp if pool else 0
+    pinned = planned.cache.bytes_total if planned.cache else 0
     return MemoryPlan(
         request=request,
         gpu=gpu,
         tokens=tokens,
         requests=requests,
         cell_bytes=cell,
-        host=host,
-        pool=pool,
-        size_gb_that_fits=room.size_gb_that_fits,
+        host=planned.host,
+        pool=planned.cache,
+        size_gb_that_fits=planned.size_gb_that_fits,
         start=start_estimate(weights.total_bytes, pinned, weights.files, serving.disk_bytes_per_second, serving.device),
-        settings=_settings(request, gpu, pool),
+        settings=_settings(request, gpu, planned.cache),
         refusals=tuple(refusals),
-        notes=request.notes + choice_notes + plan_notes(request, gpu, tokens, pool),
-    )
-
-
-def _host_budget(request: PlanRequest, in_host: tuple[Line, ...], pool: HostPool | None) -> HostBudget:
-    ranks = request.serving.tp
-    lines = (*process_lines(ranks, request.serving.device), *in_host, *cache_lines(pool, ranks))
-    return HostBudget(
-        Ledger(host_capacity(request.host), lines),
-        gib_to_bytes(request.serving.host_reserve_gib),
-        request.host.memory_available_bytes,
+        notes=request.notes + planned.notes + plan_notes(request, gpu, tokens, planned.cache),
     )
 
 
@@ -153,17 +130,7 @@ def _gpu_refusals(request: PlanRequest, gpu: GpuBudget) -> list[Refusal]:
     ]
 
 
-def _host_refusal(request: PlanRequest, bare: HostBudget) -> Refusal:
-    return Refusal(
-        "host_memory",
-        f"The host has {gb_text(bare.ledger.capacity.size_bytes)} of memory for this instance ({bare.ledger.capacity.source}); without any host cache it takes "
-        f"{gb_text(bare.ledger.taken_bytes)} and host_reserve_gib {request.serving.host_reserve_gib:g} keeps {gb_text(bare.reserve_bytes)}. "
-        "Give the host more memory, stop what else runs there, or lower tp or host_reserve_gib.",
-        certain=bare.ledger.left_bytes < 0,
-    )
-
-
-def _settings(request: PlanRequest, gpu: GpuBudget | None, pool: HostPool | None) -> dict[str, Any]:
+def _settings(request: PlanRequest, gpu: GpuBudget | None, pool: HostCache | None) -> dict[str, Any]:
     """What the engine is told, by serving key. Figures that the plan counts on are told even where the engine's default is the same."""
     serving = request.serving
     told: dict[str, Any] = {

@@ -13,7 +13,7 @@ CASES = [
     (
         "ValueError: Not enough host memory available. Requesting 30.00 GB but only have 10.86 GB free. Please reduce the size of the hierarchical cache.",
         "The host cache does not fit into host memory: ValueError: Not enough host memory available. Requesting 30.00 GB but only have 10.86 GB free. "
-        "Please reduce the size of the hierarchical cache. Lower hicache_size or hicache_ratio, or leave both out and let the plan choose.",
+        "Please reduce the size of the hierarchical cache. Lower hicache_size or hicache_ratio, or set hicache_size to null without a hicache_ratio and let the plan choose.",
     ),
     (
         "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value: self.server_args.mem_fraction_static=0.5",

@@ -27,6 +27,7 @@ def test_no_cache_unless_asked_for(plan):
         "size_gb": None,
         "ratio": None,
         "size_gb_per_rank_that_fits": 53,
+        "pools": [],
     }
 
 

@@ -94,7 +94,7 @@ def test_the_size_that_killed_the_host_is_refused(plan):
     assert str(refused.value) == (
         "hicache_size 300 asks for 300 GB on each of 8 ranks, 2,400 GB in all; this host has 477.82 GB available (operator), the engine's "
         "processes take 35.86 GB of that, and host_reserve_gib 10 keeps 10.74 GB. "
-        "At most 53 GB per rank fit: lower hicache_size or hicache_ratio, or leave both out and let the plan choose."
+        "At most 53 GB per rank fit: lower hicache_size or hicache_ratio, or set hicache_size to null without a hicache_ratio and let the plan choose."
     )
     assert refused.value.details["refusals"][0]["overridable"] is False
 

@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import (
+    NodeSeen,
     host_from_observation,
     host_from_topology,
 )
@@ -88,7 +89,33 @@ def test_an_observation_is_what_it_was_written_as():
         "available_bytes": 445 * GIB,
         "source": "meminfo",
         "zfs_arc_bytes": 0,
+        "zfs_arc_min_bytes": 0,
+        "huge_pages_bytes": 0,
+        "shared_bytes": 0,
+        "numa_nodes": [],
     }
+
+
+def test_what_a_host_of_two_sockets_shows_more():
+    memory = {
+        **TOPOLOGY["memory"],
+        "zfs_arc_bytes": 60 * GIB,
+        "zfs_arc_min_bytes": 4 * GIB,
+        "shmem_bytes": GIB,
+        "huge_pages": [{"size_bytes": 2 << 20, "total": 512, "free": 512, "node": node} for node in (0, 1)],
+        "numa_nodes": [{"node": node, "total_bytes": 224 * GIB, "free_bytes": 0, "cpus": "0-31"} for node in (0, 1)],
+    }
+    cards = [{**copy.deepcopy(TOPOLOGY["gpus"][0]), "numa_node": 1}]
+    host = changed(memory=memory, gpus=cards)
+    assert host.gpus[0].numa_node == 1
+    assert (host.zfs_arc_min_bytes, host.huge_pages_bytes, host.shared_bytes) == (4 * GIB, 2 * GIB, GIB)
+    assert host.numa_nodes == (NodeSeen(0, 224 * GIB), NodeSeen(1, 224 * GIB))
+    assert host_from_observation(json.loads(json.dumps(host.as_dict()))) == host
+
+
+def test_one_node_is_none():
+    memory = {**TOPOLOGY["memory"], "numa_nodes": [{"node": 0, "total_bytes": 449 * GIB}]}
+    assert changed(memory=memory).numa_nodes == ()
 
 
 @pytest.mark.parametrize(

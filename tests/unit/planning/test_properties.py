@@ -17,7 +17,6 @@ from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import GqaGeometry, MlaGeometry
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device_pool import gpu_budget
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.hardware import host_from_hardware
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import host_pool, largest_size_gb
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import host_from_observation
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import (
     ModelSpec,
@@ -164,22 +163,6 @@ def test_more_ranks_never_hold_fewer_tokens_each(request):
         wider = replace(request, serving=replace(request.serving, tp=tp), host=replace(request.host, gpus=gpus))
         tokens.append(gpu_budget(wider, 0.9, False).tokens)
     assert tokens == sorted(tokens)
-
-
-@given(st.integers(0, 10**12), st.integers(1, 10**6), st.sampled_from([1, 16, 64]))
-def test_the_largest_size_fits_and_the_next_does_not(budget, cell, page):
-    fits = largest_size_gb(budget, cell, page)
-    assert fits == 0 or host_pool(0, cell, page, fits, None).bytes_per_rank <= budget
-    assert host_pool(0, cell, page, fits + 1, None).bytes_per_rank > budget
-
-
-@given(
-    st.integers(0, 10**8), st.integers(1, 10**6), st.sampled_from([1, 16, 64]), st.floats(0.1, 50), st.floats(0.1, 50)
-)
-def test_a_higher_ratio_never_makes_a_smaller_pool(device, cell, page, one, other):
-    small, large = (host_pool(device, cell, page, None, ratio) for ratio in sorted((one, other)))
-    assert 0 < small.tokens <= large.tokens
-    assert small.tokens % page == 0
 
 
 @given(models())
