@@ -41,7 +41,11 @@ class Speculation:
 
 @dataclass(frozen=True)
 class PoolWishes:
-    """What the operator fixed; None: the engine's default of the version. `max_state_slots` is --max-mamba-cache-size."""
+    """What the operator fixed; None: the engine's default of the version. `max_state_slots` is --max-mamba-cache-size.
+
+    `chunked_prefill_size` is what is in effect; it counts for sliding layers without a radix cache. `raw_latent_rows`: sparse attention
+    by a backend (trtllm, tilelang) whose fp8 rows hold no scales.
+    """
 
     page_size: int = 1
     max_total_tokens: int | None = None
@@ -54,6 +58,8 @@ class PoolWishes:
     overlap_schedule: bool = True
     state_extra_buffer: bool = False
     hybrid_sliding_memory: bool = True
+    chunked_prefill_size: int | None = None
+    raw_latent_rows: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,8 @@ class PoolInputs:
 class Pool:
     """One preallocated buffer of a rank. `kind`: full, sliding, state, indexer or draft; `slots` are tokens, or requests of a state pool.
 
-    `padding_slots` are allocated beside the slots and hold nothing.
+    Of kind draft_state are the states of tokens that are being verified; their slots are requests. `padding_slots` are allocated
+    beside the slots and hold nothing.
     """
 
     name: str
