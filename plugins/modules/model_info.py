@@ -69,13 +69,20 @@ model:
     multimodal: true
     experts: 384
     attention: {kind: mla, kv_lora_rank: 512, qk_rope_head_dim: 64, heads: 64}
-    weights: {total_bytes: 595147685888, files: 64, tensors: 208931, replicated_bytes: 17179869184, source: safetensors}
+    weights:
+      total_bytes: 595148290536
+      files: 64
+      tensors: 208931
+      replicated_bytes: 3083000000
+      source: safetensors
+      shares: {layers: [{count: 60, replicated_bytes: 35700000, tensor_bytes: 9600000000, attention_bytes: 189000000}]}
     identity: 6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d
     sources: {attention: config.json text_config, weights: safetensors}
 """
 
 import os
 from collections import Counter
+from dataclasses import replace
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -91,7 +98,10 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.model
     Weights,
     model_from_dict,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.tensor_placement import is_replicated
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.tensor_placement import (
+    is_replicated,
+    shares_of,
+)
 
 
 def weights_of(directory: ModelDirectory) -> Weights:
@@ -114,9 +124,12 @@ def model_at(path: str, reader: str | None) -> ModelSpec:
     if reader is not None:
         require_readable(directory.files, reader)
     name = os.path.basename(os.path.normpath(path))
-    return model_from_config(
+    model = model_from_config(
         name, directory.config, directory.quant_config, weights_of(directory), directory.identity, path
     )
+    rows = [(tensor.name, tensor.dtype, tensor.size_bytes) for shard in directory.shards for tensor in shard.tensors]
+    shares = shares_of(rows, model.layers, model.attention) if rows else None
+    return replace(model, weights=replace(model.weights, shares=shares))
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.atten
     OtherAttention,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention_hybrid import hybrid_reader
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention_indexer import index_pattern_of
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention_keys import (
     MAX_HEADS,
     gqa_of,
@@ -93,7 +94,7 @@ def attention_of(text: Fields, architecture: str, layers: int) -> Attention:
         return OtherAttention(other, heads)
     reader: Callable[[Fields, int], Attention] | None = hybrid_reader(text, architecture)
     if reader is None and text.has("kv_lora_rank"):
-        return _latent(text, architecture, heads)
+        return _latent(text, architecture, heads, layers)
     return (reader or sliding_reader(text, architecture) or _plain)(text, layers)
 
 
@@ -118,7 +119,7 @@ def _names(text: Fields, architecture: str) -> set[object]:
     return {architecture, *own}
 
 
-def _latent(text: Fields, architecture: str, heads: int) -> Attention:
+def _latent(text: Fields, architecture: str, heads: int, layers: int) -> Attention:
     names = _names(text, architecture)
     if names.isdisjoint(_MLA) or text.data.get("use_mla") is False:
         return OtherAttention("latent attention that the engine holds in a way not known here", heads)
@@ -128,6 +129,7 @@ def _latent(text: Fields, architecture: str, heads: int) -> Attention:
         text.whole("qk_rope_head_dim", 1, MAX_HEADS),
         heads,
         text.whole("index_head_dim", 1, MAX_HEADS) if indexed else None,
+        index_pattern=index_pattern_of(text, layers) if indexed else None,
     )
 
 

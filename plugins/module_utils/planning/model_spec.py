@@ -17,6 +17,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.atten
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_context import MAX_CONTEXT
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.weight_shares import WeightShares
 
 MAX_LAYERS = 10_000
 MAX_WIDTH = 10_000_000
@@ -26,7 +27,10 @@ _MAX_BYTES = 1 << 60
 
 @dataclass(frozen=True)
 class Weights:
-    """Sizes on disk. `replicated_bytes` is what every rank holds whole; `per_rank_bytes` was measured at `per_rank_tp` ranks."""
+    """Sizes on disk. `replicated_bytes` is what every rank holds whole; `per_rank_bytes` was measured at `per_rank_tp` ranks.
+
+    `shares` are the bytes by how they are divided, and beat `replicated_bytes` where they are known.
+    """
 
     total_bytes: int
     files: int
@@ -36,6 +40,7 @@ class Weights:
     replicated_bytes: int | None = None
     per_rank_bytes: int | None = None
     per_rank_tp: int | None = None
+    shares: WeightShares | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -46,6 +51,7 @@ class Weights:
             "replicated_bytes": self.replicated_bytes,
             "per_rank_bytes": self.per_rank_bytes,
             "per_rank_tp": self.per_rank_tp,
+            "shares": None if self.shares is None else self.shares.as_dict(),
             "source": self.source,
         }
 
@@ -61,6 +67,7 @@ class Weights:
             replicated_bytes=fields.optional_whole("replicated_bytes", 0, _MAX_BYTES),
             per_rank_bytes=fields.optional_whole("per_rank_bytes", 1, _MAX_BYTES),
             per_rank_tp=fields.optional_whole("per_rank_tp", 1, 4096),
+            shares=WeightShares.from_dict(fields.within("shares")) if fields.data.get("shares") else None,
         )
 
 
@@ -115,6 +122,9 @@ def model_from_dict(data: Any, where: str = "The model given to planning") -> Mo
     """A ModelSpec from its dictionary: what `model_info` returns, or the `model` of a profile."""
     fields = Fields.of(data, where, "see the ModelSpec in docs/interface.md")
     sources = fields.within("sources").data if fields.data.get("sources") else {}
+    layers = fields.whole("layers", 1, MAX_LAYERS)
+    attention = attention_from_dict(fields.within("attention"))
+    _one_letter_a_layer(fields, attention, layers)
     return ModelSpec(
         name=fields.text("name"),
         architecture=fields.text("architecture"),
@@ -122,15 +132,24 @@ def model_from_dict(data: Any, where: str = "The model given to planning") -> Mo
         quantization=fields.optional_text("quantization"),
         dtype=fields.choice("dtype", {"bfloat16": 1, "float16": 1, "float32": 1}),
         kv_cache_dtype=fields.choice("kv_cache_dtype", ELEMENT_BYTES),
-        layers=fields.whole("layers", 1, MAX_LAYERS),
+        layers=layers,
         hidden_size=fields.whole("hidden_size", 1, MAX_WIDTH),
         vocab_size=fields.whole("vocab_size", 1, MAX_WIDTH),
         max_position_embeddings=fields.whole("max_position_embeddings", 1, MAX_CONTEXT),
         multimodal=fields.flag("multimodal"),
         experts=fields.optional_whole("experts", 1, MAX_EXPERTS),
-        attention=attention_from_dict(fields.within("attention")),
+        attention=attention,
         weights=Weights.from_dict(fields.within("weights")),
         identity=fields.optional_text("identity"),
         draft_layers=fields.optional_whole("draft_layers", 0, MAX_LAYERS) or 0,
         sources={str(key): str(value) for key, value in sources.items()},
     )
+
+
+def _one_letter_a_layer(fields: Fields, attention: Attention, layers: int) -> None:
+    for key in ("pattern", "index_pattern"):
+        pattern = getattr(attention, key, None)
+        if pattern is not None and len(pattern) != layers:
+            raise fields.error(
+                f"{fields.where}: attention.{key} has {len(pattern):,} letters for {layers:,} layers; expected one a layer: {fields.advice}."
+            )

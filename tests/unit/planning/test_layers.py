@@ -12,7 +12,7 @@ import pytest
 
 UTILS = Path(__file__).parents[3] / "plugins" / "module_utils"
 HOME = "ansible_collections.blackwell.inference.plugins.module_utils."
-STANDARD = {"__future__", "collections.abc", "dataclasses", "math", "re", "typing"}
+STANDARD = {"__future__", "collections", "collections.abc", "dataclasses", "math", "re", "typing"}
 
 
 def imported(path: Path) -> set[str]:
