@@ -28,11 +28,17 @@ def report_lines(plan: MemoryPlan | Mapping[str, Any]) -> list[str]:
 
 def headline(plan: Mapping[str, Any]) -> str:
     """What is served by what, for example `kimi-k2.5 on SGLang 0.5.9 (dialect 0.5.9), cuda, 8 ranks`."""
-    engine, ranks = plan["engine"], plan["ranks"]
-    return (
-        f"{plan['model']['name']} on SGLang {engine['version']} (dialect {engine['dialect']}), "
-        f"{plan['device']}, {ranks} rank{'s' if ranks > 1 else ''}"
-    )
+    return f"{model_name(plan)} on {engine_text(plan)}"
+
+
+def model_name(plan: Mapping[str, Any]) -> str:
+    return str((plan.get("model") or {}).get("name", "a model without a name"))
+
+
+def engine_text(plan: Mapping[str, Any]) -> str:
+    engine, ranks = plan.get("engine") or {}, plan["ranks"]
+    version = f"{engine.get('version', '?')} (dialect {engine.get('dialect', '?')})"
+    return f"SGLang {version}, {plan['device']}, {ranks} rank{'s' if ranks > 1 else ''}"
 
 
 def choice_text(choice: Mapping[str, Any]) -> str:
@@ -65,9 +71,20 @@ def decided_lines(plan: Mapping[str, Any]) -> list[str]:
         )
     return [
         *lines,
-        f"Host after the start: {gib_text(plan['host']['available_after_start_bytes'])} available",
+        f"Host after the start: {gib_text(plan['host']['available_after_start_bytes'])} available{free_text(plan['host'])}",
         f"Start: about {start['estimate_seconds']} s (weights {start['load_seconds']}, pinning {start['pin_seconds']}, the rest {start['other_seconds']})",
     ]
+
+
+def free_text(host: Mapping[str, Any]) -> str:
+    """What `free -h` will show, where the plan says it."""
+    shown = host.get("free_h")
+    if not shown:
+        return ""
+    return (
+        f"; free -h will show total {shown['total_gib']:g}Gi, used {shown['used_gib']:g}Gi, shared {shown['shared_gib']:g}Gi, "
+        f"available {shown['available_gib']:g}Gi, give or take {shown['tolerance_gib']:g}Gi"
+    )
 
 
 def _table_lines(table: Table) -> list[str]:

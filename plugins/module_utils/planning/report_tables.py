@@ -34,7 +34,7 @@ class Table:
 
 @dataclass(frozen=True)
 class PoolRow:
-    """One pool of one rank. `place` is GPU, RAM (the device pool of a CPU) or host cache; `slot_bytes` is None where the plan does not say."""
+    """One pool of one rank. `place` is GPU, RAM (the device pool of a CPU) or host cache; `slot_bytes` is None where its slots are not of one size."""
 
     place: str
     name: str
@@ -107,6 +107,12 @@ def _host_pools(cache: Mapping[str, Any]) -> list[PoolRow]:
         {"name": "KV cache", "kind": "full", "slots": cache["tokens"], "bytes": cache["bytes_per_rank"]}
     ]
     return [
-        PoolRow("host cache", row["name"], row["kind"], row["slots"], row.get("slot_bytes"), row["bytes"])
+        PoolRow(
+            "host cache", row["name"], row["kind"], row["slots"], _slot_bytes(row["bytes"], row["slots"]), row["bytes"]
+        )
         for row in pools
     ]
+
+
+def _slot_bytes(size_bytes: int, slots: int) -> int | None:
+    return size_bytes // slots if slots and size_bytes % slots == 0 else None
