@@ -121,6 +121,11 @@ plan_text:
   returned: success
   type: str
   sample: "Pool: 159,294 tokens on each rank, enough for 39 requests of 4,000 tokens at once\n"
+plan_html:
+  description: The same as one HTML page with pictures, which needs nothing from anywhere.
+  returned: success
+  type: str
+  sample: "<!DOCTYPE html>"
 refusals:
   description: What was refused.
   returned: on a refusal
@@ -146,6 +151,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_
     HostSeen,
     host_from_topology,
 )
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.html_report import html_report
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import model_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
@@ -215,7 +221,10 @@ def main() -> None:
     for fault in recorded.faults:
         module.warn(fault)
     report = report_lines(plan)
-    module.exit_json(changed=False, plan=plan.as_dict(), report=report, plan_text="\n".join([*report, ""]))
+    told = plan.as_dict()
+    module.exit_json(
+        changed=False, plan=told, report=report, plan_text="\n".join([*report, ""]), plan_html=html_report(told)
+    )
 
 
 if __name__ == "__main__":

@@ -56,6 +56,11 @@ options:
   calibration_path:
     description: File that the calibration is written to. Without it none is written.
     type: path
+  report_path:
+    description:
+      - File that the plan is written to as one HTML page, with what was measured and the verdict beside what was planned.
+      - Deleted and written as the verdict is. Without it no page is written.
+    type: path
 """
 
 EXAMPLES = r"""
@@ -71,6 +76,7 @@ EXAMPLES = r"""
       KillMode: control-group
     verdict_path: /var/lib/blackwell-inference/kimi/verdict.json
     calibration_path: /var/lib/blackwell-inference/kimi/calibration.json
+    report_path: /var/lib/blackwell-inference/kimi/plan.html
 """
 
 RETURN = r"""
@@ -109,6 +115,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
 from ansible_collections.blackwell.inference.plugins.module_utils.engine import endpoints
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.html_report import html_report
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.calibration import calibration_of
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import NotRunning, Question, gather
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned
@@ -120,6 +127,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.verify.verific
     verdict_of,
     verify,
     write_record,
+    write_text,
 )
 
 ARGUMENTS = {
@@ -131,7 +139,9 @@ ARGUMENTS = {
     "expected_unit": {"type": "dict", "default": {}},
     "verdict_path": {"type": "path"},
     "calibration_path": {"type": "path"},
+    "report_path": {"type": "path"},
 }
+RECORDS = ("verdict_path", "calibration_path", "report_path")
 
 
 def read_question(params: dict[str, Any]) -> Question:
@@ -148,15 +158,12 @@ def read_question(params: dict[str, Any]) -> Question:
 def main() -> None:
     module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
     params, started = module.params, now()
-    records = (
-        {}
-        if module.check_mode
-        else {name: Path(params[name]) for name in ("verdict_path", "calibration_path") if params[name]}
-    )
+    records = {} if module.check_mode else {name: Path(params[name]) for name in RECORDS if params[name]}
     try:
         question = read_question(params)
-        if "verdict_path" in records:
-            remove_record(records["verdict_path"])
+        for name in ("verdict_path", "report_path"):
+            if name in records:
+                remove_record(records[name])
         evidence = gather(module.run_command, question, chat="api" in params["levels"])
         levels = verify(evidence, params["levels"])
         calibration = calibration_of(evidence)
@@ -165,6 +172,8 @@ def main() -> None:
         )
         if calibration and "calibration_path" in records:
             write_record(records["calibration_path"], calibration)
+        if "report_path" in records:
+            write_text(records["report_path"], html_report(params["plan"], calibration, verdict))
         if "verdict_path" in records:
             write_record(records["verdict_path"], verdict)
     except NotRunning as error:

@@ -68,6 +68,7 @@ def test_the_design_host(check: bool) -> None:
     assert plan["arguments"]["hicache-size"] == 48
     assert plan["host_cache"]["bytes_total"] == 683061 * 70272 * 8
     assert result["plan_text"] == "\n".join([*result["report"], ""])
+    assert result["plan_html"].startswith("<!DOCTYPE html>")
     assert result["report"][0] == "kimi-k2.5 on SGLang 0.5.9 (dialect 0.5.9), cuda, 8 ranks"
 
 

@@ -111,6 +111,7 @@ class Host:
             "expected_unit": {"KillMode": "control-group"},
             "verdict_path": str(self.folder / "verdict.json"),
             "calibration_path": str(self.folder / "calibration.json"),
+            "report_path": str(self.folder / "plan.html"),
         }
         mount = ["unshare", "--mount", "sh", "-c", f'mount --bind {self.meminfo} /proc/meminfo && exec "$@"', "sh"]
         return run_module("server_verify", {**arguments, **options}, self.systemd.environment, check, mount)
@@ -158,7 +159,10 @@ def test_a_recorded_start_is_what_was_planned(recorded: Host) -> None:
     assert json.loads((recorded.folder / "calibration.json").read_text()) == result["calibration"]
     assert result["calibration"]["tokens"] == 2048
     assert result["calibration"]["start_seconds"] >= 0
-    assert "k-123" not in verdict.read_text()
+    page = recorded.folder / "plan.html"
+    assert stat.S_IMODE(page.stat().st_mode) == 0o644
+    assert f"Verified {result['verdict']['finished']}: it is what was planned" in page.read_text()
+    assert "k-123" not in verdict.read_text() + page.read_text()
 
 
 def unit(**properties: str) -> Callable[[Host], None]:
@@ -230,6 +234,7 @@ def test_one_wrong_number_fails_by_its_name(tiny: Host, inject: Callable[[Host],
     level, _colon, name = names[0].partition(": ")
     assert f"sglang-tiny.service is not what was planned. [{level}] {name}: " in result["msg"]
     assert json.loads((tiny.folder / "verdict.json").read_text())["passed"] is False
+    assert "it is not what was planned" in (tiny.folder / "plan.html").read_text()
 
 
 @pytest.fixture
@@ -247,6 +252,7 @@ def eight_ranks(tmp_path: Path) -> Iterator[Host]:
 def test_the_design_host_is_what_was_planned(eight_ranks: Host) -> None:
     result = eight_ranks.verify()
     assert not result.get("failed"), result.get("msg")
+    assert "-17 tokens" in (eight_ranks.folder / "plan.html").read_text()
     assert result["calibration"]["graph_bytes"] == 4026531840
     assert result["calibration"]["start_seconds"] == 660.0
 
@@ -294,11 +300,13 @@ def test_check_mode_verifies_and_writes_nothing(tiny: Host) -> None:
     assert tiny.verify(check=True)["verdict"]["passed"] is True
     assert old.read_text() == "old"
     assert not (tiny.folder / "calibration.json").exists()
+    assert not (tiny.folder / "plan.html").exists()
 
 
 def test_nothing_runs(tiny: Host) -> None:
-    old = tiny.folder / "verdict.json"
+    old, page = tiny.folder / "verdict.json", tiny.folder / "plan.html"
     old.write_text("old")
+    page.write_text("old")
     tiny.set_unit(ActiveState="inactive", MainPID="0")
     result = tiny.verify()
     assert result["msg"] == (
@@ -306,6 +314,7 @@ def test_nothing_runs(tiny: Host) -> None:
         "start it with: systemctl start sglang-tiny.service, wait until it is ready, then verify."
     )
     assert not old.exists(), "a verdict of another time must not be taken for this one's"
+    assert not page.exists()
     assert not tiny.verify(check=True).get("failed")
 
 

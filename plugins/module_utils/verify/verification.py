@@ -63,12 +63,16 @@ def now() -> str:
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
+    """As JSON; see `write_text`."""
+    write_text(path, json.dumps(record, indent=1, sort_keys=True) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
     """Whole or not at all, readable by everybody: a record holds no secrets."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(record, file, indent=1, sort_keys=True)
-            file.write("\n")
+            file.write(text)
         os.chmod(name, 0o644)
         os.replace(name, path)
     except BaseException:
