@@ -9,7 +9,7 @@ The steps are the engine's, in its order and in its floats of GiB, so that the l
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Union
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
@@ -62,29 +62,47 @@ def size_pools(inputs: PoolInputs, rules: SizingRules) -> DevicePools:
     SGLang 0.5.5 to 0.5.23. Raises TypeError for attention whose pools are not known. `tokens` is the log's max_total_num_tokens: of
     one group with attention data parallelism, the least of all stages with pipeline stages.
     """
+    sized = size_stages(inputs, rules)
+    return next((stage for stage in sized if stage.poorest), sized[0])
+
+
+def size_stages(inputs: PoolInputs, rules: SizingRules) -> tuple[DevicePools, ...]:
+    """The same for each pipeline stage that keeps anything of a token, in order: as many tokens as in the poorest, its own layers of them."""
     attention = inputs.model.attention
     rest, states = rest_gib(inputs, rules), None
     if isinstance(attention, HybridGeometry):
         states = state_sizes(inputs, attention, rest, rules)
         if states.request_limit <= 0:
-            return _nothing(inputs, rules, 0)
+            return (_nothing(inputs, rules, 0),)
         rest = states.rest_gib
     if rest <= 0:
-        return _nothing(inputs, rules, 0)
+        return (_nothing(inputs, rules, 0),)
     fits = [
         fit
         for layers in stages(inputs.model.layers, inputs.parallelism.pp, rules)
         if (fit := _fit(inputs, layers, int(rest * GIB), states, rules)) is not None
     ]
     if not fits:
-        return _nothing(inputs, rules, 0)
+        return (_nothing(inputs, rules, 0),)
     poorest = min(fits, key=lambda fit: fit.tokens)
-    split = poorest.stage.split(poorest.tokens, poorest.constrained) if poorest.tokens > 0 else NO_SPLIT
+    split = _split(poorest, poorest)
     if split.total <= 0:
-        return _nothing(inputs, rules, poorest.fitted)
+        return (_nothing(inputs, rules, poorest.fitted),)
     requests = _requests(inputs, split.total, poorest.fitted, states, rules)
-    pools = _pools(inputs, poorest, split, requests, states, rules)
-    return DevicePools(split.total, poorest.fitted, requests, pools)
+    return tuple(
+        DevicePools(
+            split.total,
+            poorest.fitted,
+            requests,
+            _pools(inputs, replace(fit, tokens=poorest.tokens), _split(fit, poorest), requests, states, rules),
+            fit is poorest,
+        )
+        for fit in fits
+    )
+
+
+def _split(fit: _Fit, poorest: _Fit) -> Split:
+    return fit.stage.split(poorest.tokens, poorest.constrained) if poorest.tokens > 0 else NO_SPLIT
 
 
 def rest_gib(inputs: PoolInputs, rules: SizingRules) -> float:

@@ -103,12 +103,16 @@ class Pool:
 
 @dataclass(frozen=True)
 class DevicePools:
-    """`tokens` is what the engine logs as max_total_num_tokens, `profiled_tokens` what fitted before caps and pages. 0 tokens: no start."""
+    """`tokens` is what the engine logs as max_total_num_tokens, `profiled_tokens` what fitted before caps and pages. 0 tokens: no start.
+
+    `poorest`: of the pipeline stage that decides how many tokens there are.
+    """
 
     tokens: int
     profiled_tokens: int
     requests: RunningRequests
     pools: tuple[Pool, ...]
+    poorest: bool = True
 
     @property
     def size_bytes(self) -> int:
