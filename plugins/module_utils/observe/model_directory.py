@@ -15,7 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ModelError
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.safetensors_header import Shard, read_shard
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.safetensors_header import (
+    Shard,
+    open_regular,
+    read_shard,
+)
 
 _INDEX = "model.safetensors.index.json"
 # What the engine reads beside the weights: tokenizer, code and templates of the checkpoint.
@@ -65,7 +69,7 @@ def _read(path: str) -> ModelDirectory:
     index = _json_file(path, _INDEX, digest)
     shards = tuple(read_shard(os.path.join(path, name)) for name in _shard_names(path, index))
     for shard in shards:
-        digest.update(f"\0{shard.name}\0{shard.size_bytes}\0".encode())
+        digest.update(b"\0%b\0%d\0" % (os.fsencode(shard.name), shard.size_bytes))
         digest.update(shard.header)
     beside = sorted(name for name in os.listdir(path) if name.endswith(_READ_BESIDE))
     paths = (os.path.join(path, name) for name in [*beside, *(shard.name for shard in shards)])
@@ -76,14 +80,14 @@ def _read(path: str) -> ModelDirectory:
 def _json_file(path: str, name: str, digest: Any) -> dict[str, Any] | None:
     """A JSON dictionary, or None where there is no such file."""
     full = os.path.join(path, name)
-    if not os.path.exists(full):
+    if not os.path.lexists(full):
         return None
     size = os.path.getsize(full)
     if size > _JSON_MAX_BYTES:
         raise ModelError(
             f"{full} is {size:,} bytes long; expected at most {_JSON_MAX_BYTES:,}. It is no {name}: download it again."
         )
-    with open(full, "rb") as file:
+    with open_regular(full) as file:
         content = file.read()
     digest.update(f"\0{name}\0".encode())
     digest.update(content)
@@ -113,11 +117,16 @@ def _shard_names(path: str, index: dict[str, Any] | None) -> list[str]:
             f"{os.path.join(path, _INDEX)} has no weight_map from tensors to files. It is damaged: download it again."
         )
     named = sorted(set(weight_map.values()))
+    outside = next((name for name in named if os.path.basename(name) != name), None)
+    if outside is not None:
+        raise ModelError(
+            f"{os.path.join(path, _INDEX)} names the file {outside[:80]!r}; expected names of files beside it. It is damaged: download it again."
+        )
     absent = [name for name in named if name not in there]
     if absent:
         more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
         raise ModelError(
-            f"{os.path.join(path, _INDEX)} names {len(named)} files, of which {absent[0]}{more} "
+            f"{os.path.join(path, _INDEX)} names {len(named)} files, of which {absent[0][:80]}{more} "
             f"{'are' if more else 'is'} missing. The download is incomplete: resume it."
         )
     return named

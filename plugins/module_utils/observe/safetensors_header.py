@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import struct
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ModelError
 
@@ -37,7 +38,7 @@ class Shard:
 def read_shard(path: str) -> Shard:
     """Reads the header and compares what it lists with the file's size; a file that cannot be whole is refused."""
     name = os.path.basename(path)
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         start = file.read(_LENGTH_BYTES)
         if len(start) < _LENGTH_BYTES:
@@ -65,25 +66,48 @@ def read_shard(path: str) -> Shard:
     return Shard(name, size, header, tuple(tensors))
 
 
+def open_regular(path: str) -> BinaryIO:
+    """The file opened for reading. A pipe or a device of that name would never answer, and is refused."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise ModelError(
+            f"{path} is no regular file; expected one of a downloaded checkpoint. Download the model again."
+        )
+    return open(path, "rb")
+
+
 def _tensors(path: str, header: bytes) -> tuple[list[Tensor], int]:
     """(tensors in the header's order, where the last of them ends)."""
     try:
-        listed: Any = json.loads(header)
+        listed: Any = json.loads(header, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         listed = None
     if not isinstance(listed, dict):
         raise ModelError(
             f"The header of {path} is no JSON dictionary; expected one entry for each tensor. The file is damaged: download it again."
         )
-    tensors = []
+    tensors: list[Tensor] = []
     end = 0
     for name, entry in listed.items():
         if name == "__metadata__":
             continue
         first, last = _offsets(path, name, entry)
-        tensors.append(Tensor(name, str(entry.get("dtype")), last - first))
+        tensors.append(Tensor(name, str(entry.get("dtype"))[:16], last - first))
         end = max(end, last)
+    listed_bytes = sum(tensor.size_bytes for tensor in tensors)
+    if listed_bytes != end:
+        raise ModelError(
+            f"The header of {path} lists tensors of {listed_bytes:,} bytes in the first {end:,} bytes; expected one behind the other without a gap. "
+            "The file is damaged: download it again."
+        )
     return tensors, end
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A dictionary; a name that stands there twice would hide a tensor."""
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("a name stands there twice")
+    return made
 
 
 def _offsets(path: str, name: str, entry: dict[str, Any]) -> tuple[int, int]:

@@ -62,8 +62,8 @@ def listed_layers(text: Fields, key: str, layers: int) -> list[object]:
 def pattern_of(text: Fields, key: str, layers: int, letters: dict[object, str]) -> str:
     """One letter a layer, from a list that names each layer's kind."""
     kinds = listed_layers(text, key, layers)
-    strange = next((kind for kind in kinds if not isinstance(kind, (str, int)) or kind not in letters), None)
-    if strange is not None:
+    strange = [kind for kind in kinds if not isinstance(kind, (str, int)) or kind not in letters]
+    if strange:
         known = ", ".join(str(kind) for kind in letters)
-        raise text.error(f"{text.where}: {key} names {seen(strange)}; expected one of {known}: {text.advice}.")
+        raise text.error(f"{text.where}: {key} names {seen(strange[0])}; expected one of {known}: {text.advice}.")
     return "".join(letters[kind] for kind in kinds)
