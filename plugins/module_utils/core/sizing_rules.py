@@ -121,6 +121,8 @@ class SizingRules:
     host_page_added: bool  # one page more than asked for, else whole pages rounded down
     host_pools_shared: bool  # pools are shared mappings, which count as Shmem
     host_binding: str  # where a rank's memory lies by default: "" (anywhere), "preferred" (its card's NUMA node first) or "bound" (there only)
+    host_binding_asked: str  # the same where --numa-node is given
+    host_binding_switch: str  # the environment variable that turns the default binding off; "" where there is none
     loader_threads: int  # shards that a rank reads at once
     host_must_exceed_device: bool  # the start dies unless the host pool holds more tokens than the device pool
     host_check_reserve_bytes: int  # what the engine's own check leaves alone

@@ -131,6 +131,8 @@ QUIRKS: dict[str, tuple[tuple[str, Any], ...]] = {
     "host_page_added": (("0.5.5", False), ("0.5.6", True)),
     "host_pools_shared": (("0.5.5", False), ("0.5.13", True)),
     "host_binding": (("0.5.5", ""), ("0.5.8", "preferred"), ("0.5.10", "bound")),
+    "host_binding_asked": (("0.5.5", "preferred"), ("0.5.6", "bound")),
+    "host_binding_switch": (("0.5.5", ""), ("0.5.18", "SGLANG_AUTO_NUMA_BIND")),
     "loader_threads": (("0.5.5", 1), ("0.5.10", 8)),
     "host_must_exceed_device": (("0.5.5", True), ("0.5.15", False)),
     "host_check_reserve_bytes": (("0.5.5", 10 * GIB),),

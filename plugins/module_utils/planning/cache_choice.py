@@ -50,6 +50,10 @@ class CacheCase:
     packed_draft: bool
     room: CacheRoom
 
+    @property
+    def ranks(self) -> int:
+        return self.request.serving.tp * len(self.stages)
+
     def cache(self, size_gb: int | None, ratio: float | None) -> HostCache:
         wishes = HostWishes(size_gb, ratio, self.request.page_size, self.packed_draft)
         return host_cache(self.stages, self.request.serving.tp, wishes, self.request.rules)

@@ -14,6 +14,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_
     engine_passes,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostCache
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_numa import node_refusal
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_spare import spare_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import DevicePools
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
@@ -53,6 +54,7 @@ def cache_refusals(case: CacheCase, cache: HostCache, fits_gb: int, host: HostBu
     found = [
         _too_small(case, cache),
         _too_large(case, cache, fits_gb, host),
+        node_refusal(case.request, cache) if case.room.holds(cache) else None,
         _locked(case.request, cache),
     ]
     return tuple(refusal for refusal in found if refusal is not None)

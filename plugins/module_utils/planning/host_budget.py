@@ -72,16 +72,19 @@ def host_capacity(host: HostSeen) -> Line:
     return Line("available memory before the start", host.memory_available_bytes, host.memory_source)
 
 
+def rank_process_bytes(device: str) -> int:
+    """One rank process without pools."""
+    return _CPU_RANK_BYTES if device == "cpu" else _CUDA_RANK_BYTES
+
+
 def process_lines(ranks: int, device: str) -> tuple[Line, ...]:
     """The engine's processes without pools."""
     name = f"{ranks} rank process{'es' if ranks > 1 else ''}"
+    source = "measured: 2026-02-24 on the design host, 4 GiB for each"
     if device == "cpu":
-        ranks_line = Line(name, ranks * _CPU_RANK_BYTES, "estimate: 1 GiB for each, Python and torch without CUDA")
-    else:
-        source = "measured: 2026-02-24 on the design host, 4 GiB for each"
-        ranks_line = Line(name, ranks * _CUDA_RANK_BYTES, source)
+        source = "estimate: 1 GiB for each, Python and torch without CUDA"
     return (
-        ranks_line,
+        Line(name, ranks * rank_process_bytes(device), source),
         Line("tokenizer, detokenizer and HTTP processes", _FRONT_BYTES, "estimate: 3 Python processes without CUDA"),
     )
 

@@ -26,7 +26,12 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_
     process_lines,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostCache
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_numa import node_note
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_spare import spare_memory
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.loader_peak import (
+    loader_note,
+    loader_refusal,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import DevicePools, Speculation
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
@@ -60,6 +65,8 @@ def plan_host_cache(
     fits_gb = case.size_gb_that_fits()
     cache, notes = choose_cache(case, fits_gb)
     host = _budget(request, ranks, in_host, cache)
+    further = (node_note(request, cache) if cache else None, loader_note(request, ranks))
+    notes += tuple(note for note in further if note is not None)
     return HostCachePlan(cache, host, fits_gb, _refusals(case, cache, fits_gb, bare, host), notes)
 
 
@@ -69,7 +76,8 @@ def _refusals(
     missing = unsupported(case.request, case.stages) if cache else None
     found = (missing,) if missing else cache_refusals(case, cache, fits_gb, host) if cache else ()
     if bare.ledger.left_bytes >= bare.reserve_bytes:
-        return found
+        loader = loader_refusal(case.request, case.ranks, bare)
+        return (*((loader,) if loader else ()), *found)
     # What is wrong without a cache comes first; of the cache only what no force can help, as the rest says the same again.
     return (_bare_refusal(case.request, bare), *(refusal for refusal in found if not refusal.overridable))
 

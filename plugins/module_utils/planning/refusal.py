@@ -13,6 +13,7 @@ FORCEABLE: dict[str, str] = {
     "headroom": "start with less free GPU memory than wished for; the first large prefill may run out of memory",
     "gpu_balance": "start on cards of unequal free memory, with SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=0 in the environment",
     "host_memory": "start although the host keeps less memory than host_reserve_gib",
+    "numa_node": "start although the ranks of a NUMA node ask for more than it has, as where numactl is not installed",
     "memlock": "start although the limit of locked memory is smaller than the host cache",
     "context_length": "serve a longer context than the model declares, with SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 in the environment",
     "unplanned_argument": "start with flags whose memory the plan does not count",

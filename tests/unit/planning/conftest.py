@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.sizing import sizing_rules
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import GqaGeometry, MlaGeometry
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import calibration_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.hardware import host_from_hardware
@@ -134,3 +137,9 @@ def plan(request_for: Callable[..., PlanRequest]) -> Callable[..., MemoryPlan]:
 def configs() -> dict[str, dict[str, Any]]:
     """The parts of public config.json files that planning reads, by the checkpoint's name; `_source` says where from."""
     return json.loads((CASES / "model_configs.json").read_text())
+
+
+@pytest.fixture(scope="session")
+def rules_of() -> Callable[[str], SizingRules]:
+    """The sizing rules of a version, also of one that no dialect covers yet."""
+    return lambda version: sizing_rules(EngineVersion.parse(version))

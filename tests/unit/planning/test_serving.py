@@ -46,7 +46,7 @@ UNQUOTE = "Write it without quotes."
 COUNT = "a whole number of at least 1"
 FRACTION = "a number above 0 and below 1"
 FORCE = (
-    "a list of refusals to override, out of context_length, gpu_balance, headroom, host_memory, memlock, "
+    "a list of refusals to override, out of context_length, gpu_balance, headroom, host_memory, memlock, numa_node, "
     "unplanned_argument"
 )
 
