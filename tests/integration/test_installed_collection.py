@@ -61,12 +61,13 @@ def test_a_plan_for_hardware_given_as_data_needs_no_host(installed):
         "ansible-playbook",
         "blackwell.inference.plan",
         "--extra-vars",
-        json.dumps({"inference_profile": "kimi-k2.5", "inference_hardware": HARDWARE}),
+        json.dumps({"inference_profile": "kimi-k2.5", "inference_hardware": HARDWARE, "inference_report": "kimi.html"}),
         cwd=installed,
         collections=installed,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "159,294 tokens" in done.stdout
+    assert "159,294" in (installed / "kimi.html").read_text()
 
 
 @pytest.mark.parametrize("name", ["deploy", "deploy_kimi", "deploy_qwen", "plan", "verify"])
