@@ -47,7 +47,7 @@ class CacheCase:
 
     request: PlanRequest
     stages: tuple[DevicePools, ...]
-    packed_draft: bool
+    mtp_draft: bool
     room: CacheRoom
 
     @property
@@ -55,7 +55,7 @@ class CacheCase:
         return self.request.serving.tp * len(self.stages)
 
     def cache(self, size_gb: int | None, ratio: float | None) -> HostCache:
-        wishes = HostWishes(size_gb, ratio, self.request.page_size, self.packed_draft)
+        wishes = HostWishes(size_gb, ratio, self.request.page_size, self.mtp_draft)
         return host_cache(self.stages, self.request.serving.tp, wishes, self.request.rules)
 
     def exceeds_device(self, cache: HostCache) -> bool:
@@ -91,7 +91,7 @@ def choose_cache(case: CacheCase, fits_gb: int) -> tuple[HostCache | None, tuple
     if serving.hicache_size is not None or serving.hicache_ratio is not None:
         return case.cache(serving.hicache_size, serving.hicache_ratio), ()
     fraction = case.request.arguments.get(AUTO_FRACTION)
-    if rules.hicache_auto_fraction is not None and is_number(fraction):
+    if rules.hicache_auto_fraction is not None and fraction is not None and is_number(fraction):
         # Told outright, rounded down: the engine would look at what is free at its own start, and the plan could not be held to it.
         ratio = math.floor(auto_ratio(case.stages, case.room.engine_bytes_per_rank, fraction, rules) * 1000) / 1000
         return case.cache(None, ratio), (

@@ -13,13 +13,13 @@ from typing import Any
 class HostWishes:
     """What the engine is told of the host cache; a size, in GB of 10^9 for each rank, beats a ratio.
 
-    `packed_draft`: the draft is the checkpoint's own MTP layer, which newer versions keep in the row of the target.
+    `mtp_draft`: the checkpoint's own MTP layers draft, whose keys and values newer versions keep in the row of the target.
     """
 
     size_gb: int | None = None
     ratio: float | None = None
     page_size: int = 1
-    packed_draft: bool = False
+    mtp_draft: bool = False
 
 
 @dataclass(frozen=True)

@@ -60,10 +60,12 @@ def plan_host_cache(
     """From the device pools of one rank for each pipeline stage; `in_host` is what all ranks of a CPU instance keep in RAM."""
     ranks = request.serving.tp * len(stages)
     bare = _budget(request, ranks, in_host, None)
-    packed = speculation is not None and speculation.draft is None and speculation.algorithm in _MTP
-    case = CacheCase(request, tuple(stages), packed, cache_room(request, ranks, bare))
-    fits_gb = case.size_gb_that_fits()
-    cache, notes = choose_cache(case, fits_gb)
+    mtp = speculation is not None and speculation.draft is None and speculation.algorithm in _MTP
+    case = CacheCase(request, tuple(stages), mtp, cache_room(request, ranks, bare))
+    # Without device pools the start is refused for want of GPU memory, and there is nothing to mirror.
+    mirrored = all(device.pools for device in stages)
+    fits_gb = case.size_gb_that_fits() if mirrored else 0
+    cache, notes = choose_cache(case, fits_gb) if mirrored else (None, ())
     host = _budget(request, ranks, in_host, cache)
     further = (node_note(request, cache) if cache else None, loader_note(request, ranks))
     notes += tuple(note for note in further if note is not None)

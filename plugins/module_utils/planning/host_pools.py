@@ -56,32 +56,45 @@ def _asked_slots(device: DevicePools, wishes: HostWishes, rules: SizingRules) ->
     sized = [pool for pool in device.pools if pool.kind in SIZED]
     if not wishes.size_gb:
         return {pool.kind: int(pool.slots * (wishes.ratio or 0.0)) for pool in sized}
-    shares = _shares_gb(wishes.size_gb, sized, rules)
+    shares = _shares_gb(wishes.size_gb, device, sized, rules)
     return {pool.kind: int(shares[pool.kind] * 1e9 // _row_bytes(pool, device, wishes, rules)) for pool in sized}
 
 
-def _shares_gb(size_gb: int, sized: Sequence[Pool], rules: SizingRules) -> dict[str, float]:
-    """GB for each pool: the whole for each up to 0.5.16, since 0.5.17 in the proportion of the device's buffers, padding and all."""
-    total = sum(pool.size_bytes for pool in sized)
+def _shares_gb(size_gb: int, device: DevicePools, sized: Sequence[Pool], rules: SizingRules) -> dict[str, float]:
+    """GB for each pool: the whole for each up to 0.5.16, since 0.5.17 in the proportion of the device's buffers, padding and drafts' states too."""
+    weights = {pool.kind: pool.size_bytes for pool in sized}
+    if "state" in weights:
+        weights["state"] += sum(pool.size_bytes for pool in device.pools if pool.kind == "draft_state")
+    total = sum(weights.values())
     if len(sized) == 1 or not total or not rules.hicache_size_split:
         return {pool.kind: float(size_gb) for pool in sized}
-    return {pool.kind: size_gb * pool.size_bytes / total for pool in sized}
+    return {kind: size_gb * weight / total for kind, weight in weights.items()}
 
 
 def _row_bytes(pool: Pool, device: DevicePools, wishes: HostWishes, rules: SizingRules) -> int:
     """Host bytes of one slot: the device's, and what shares its row."""
-    if pool.kind != "full":
-        return pool.slot_bytes
-    return pool.slot_bytes + sum(
-        other.slot_bytes
-        for other in device.pools
-        if (other.kind == "indexer" and rules.hicache_index_keys == "row")
-        or (other.kind == "draft" and _packs(wishes, rules))
-    )
+    row = pool.slot_bytes
+    if pool.kind == "full" and rules.hicache_index_keys == "row":
+        row += _slot_bytes(device, "indexer")
+    if pool.kind == "full" and _packs(wishes, rules):
+        row += _slot_bytes(device, "draft") - _draft_keys(device)
+    if pool.kind == "indexer" and _packs(wishes, rules):
+        row += _draft_keys(device)
+    return row
+
+
+def _slot_bytes(device: DevicePools, kind: str) -> int:
+    return sum(pool.slot_bytes for pool in device.pools if pool.kind == kind)
+
+
+def _draft_keys(device: DevicePools) -> int:
+    """The part of the draft's slot that index keys take: an MTP layer is built as the target's layers are."""
+    keys = _slot_bytes(device, "indexer")
+    return _slot_bytes(device, "draft") * keys // (keys + _slot_bytes(device, "full")) if keys else 0
 
 
 def _packs(wishes: HostWishes, rules: SizingRules) -> bool:
-    return wishes.packed_draft and rules.hicache_draft == "packed"
+    return wishes.mtp_draft and rules.hicache_draft == "packed"
 
 
 def _built(
@@ -99,10 +112,12 @@ def _built(
     for pool in device.pools:
         if pool.kind == "indexer" and rules.hicache_index_keys == "pool":
             padding = (page + 1) // page * page
-            pools.append(HostPool(pool.name, pool.kind, pools[0].slots, pool.slot_bytes, padding))
+            row = _row_bytes(pool, device, wishes, rules)
+            pools.append(HostPool(pool.name, pool.kind, pools[0].slots, row, padding))
         if pool.kind == "draft" and pool.slots and rules.hicache_draft != "none" and not _packs(wishes, rules):
             slots = _draft_slots(pools[0].slots, pool.slots, page, rules)
-            pools.append(HostPool(pool.name, pool.kind, slots, pool.slot_bytes))
+            keys = _draft_keys(device) if wishes.mtp_draft else 0  # up to 0.5.17 those of an MTP layer are not kept
+            pools.append(HostPool(pool.name, pool.kind, slots, pool.slot_bytes - keys))
     return tuple(pools)
 
 

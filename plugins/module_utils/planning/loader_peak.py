@@ -15,6 +15,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 
+_THREADS = 8  # where they are turned on and not counted, 0.5.5 to 0.5.23
 _COPIES, _EXTRA = "weight-loader-disable-mmap", "model-loader-extra-config"
 
 
@@ -36,9 +37,9 @@ def _threads(request: PlanRequest) -> int:
     extra = _extra(request.arguments.get(_EXTRA))
     if extra.get("enable_multithread_load") is False:
         return 1
-    asked = extra.get("num_threads")
-    default = 8 if extra.get("enable_multithread_load") else request.rules.loader_threads
-    return int(asked) if is_whole(asked) and asked > 0 and default > 1 else default
+    default = _THREADS if extra.get("enable_multithread_load") else request.rules.loader_threads
+    asked = extra.get("num_threads", default)
+    return max(1, int(asked)) if default > 1 and is_whole(asked) else default
 
 
 def _extra(value: Any) -> Mapping[str, Any]:

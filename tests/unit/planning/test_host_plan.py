@@ -40,7 +40,8 @@ DRAFT = Pool("draft KV cache", "draft", 159_294, 1_152, 1)
 
 
 def device(*pools):
-    return DevicePools(pools[0].slots, pools[0].slots, RunningRequests(48, 48, 0), pools)
+    tokens = pools[0].slots if pools else 0
+    return DevicePools(tokens, tokens, RunningRequests(48, 48, 0), pools)
 
 
 @pytest.fixture
@@ -157,6 +158,12 @@ def test_mtp_layers_are_packed_since_0_5_18(planned, algorithm, row, pools):
 def test_a_draft_checkpoint_is_never_packed(planned, llama):
     plan = planned("0.5.18", (KIMI, DRAFT), Speculation("EAGLE", 3, 1, 4, llama), hicache_ratio=2.0)
     assert [pool.kind for pool in plan.cache.pools] == ["full", "draft"]
+
+
+def test_where_the_weights_leave_no_device_pool_nothing_is_mirrored(planned):
+    """The plan is refused for want of GPU memory, and says only that."""
+    request = planned("0.5.9", (), hicache_size=48)
+    assert (request.cache, request.refusals, request.size_gb_that_fits) == (None, (), 0)
 
 
 def test_all_pipeline_stages_count(planned):

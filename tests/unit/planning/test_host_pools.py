@@ -155,6 +155,27 @@ def test_the_drafts_keys_and_values(version, mtp, expected):
     assert [(pool.kind, pool.slot_bytes, pool.slots) for pool in pools] == expected
 
 
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("0.5.17", [("full", 70_272), ("indexer", 8_052), ("draft", 1_152)]),
+        ("0.5.18", [("full", 71_424), ("indexer", 8_184)]),
+    ],
+)
+def test_an_mtp_layer_of_sparse_attention_has_index_keys_of_its_own(version, expected):
+    drafted = device(*DEEPSEEK.pools, Pool("draft KV cache", "draft", 100_032, 1_152 + 132, 64))
+    pools = host_pools(drafted, HostWishes(None, 2.0, 64, True), rules(version))
+    assert [(pool.kind, pool.slot_bytes) for pool in pools] == expected
+
+
+def test_states_of_drafts_have_no_host_pool_but_weigh_in_the_split():
+    drafted = device(*QWEN.pools, Pool("states of drafts", "draft_state", 48, 12_000_000, 1))
+    pools = host_pools(drafted, HostWishes(20), rules("0.5.23"))
+    assert [pool.kind for pool in pools] == ["full", "state"]
+    weight = 201 * 3_000_000 + 49 * 12_000_000
+    assert pools[1].slots == int(20 * weight / (weight + 300_001 * 15_360) * 1e9 // 3_000_000) + 1
+
+
 def test_a_packed_draft_takes_its_share_of_a_size():
     (pool,) = host_pools(DRAFTED, HostWishes(48, None, 1, True), rules("0.5.18"))
     assert pool.slots == int(48e9 // 71_424) + 1
