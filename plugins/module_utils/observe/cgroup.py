@@ -26,23 +26,28 @@ class _Files(NamedTuple):
     limit: str
     throttle: str | None
     current: str
+    cached: tuple[str, str]  # pages of files in memory.stat, of the group and all below it
 
 
 _NAMES = {
-    1: _Files("memory.limit_in_bytes", None, "memory.usage_in_bytes"),
-    2: _Files("memory.max", "memory.high", "memory.current"),
+    1: _Files("memory.limit_in_bytes", None, "memory.usage_in_bytes", ("total_active_file", "total_inactive_file")),
+    2: _Files("memory.max", "memory.high", "memory.current", ("active_file", "inactive_file")),
 }
 
 
 @dataclass(frozen=True)
 class Cgroup:
-    """`limit_bytes`: more gets a process killed; `throttle_bytes`: more gets it slowed down. None: nothing binds."""
+    """`limit_bytes`: more gets a process killed; `throttle_bytes`: more gets it slowed down. None: nothing binds.
+
+    `cached_bytes` of what is current are pages of files, which the kernel drops before it kills.
+    """
 
     version: int | None
     limit_bytes: int | None
     current_bytes: int | None
     limiting_path: str | None
     throttle_bytes: int | None
+    cached_bytes: int | None = None
 
 
 def read_cgroup(files: HostFiles) -> Cgroup:
@@ -65,13 +70,23 @@ def read_cgroup(files: HostFiles) -> Cgroup:
             break
         path = posixpath.dirname(path)
     smallest = min(limits) if limits else None
+    home_of_limit = posixpath.join(mount, smallest[1].lstrip("/")) if smallest else ""
     return Cgroup(
         version=version,
         limit_bytes=smallest[0] if smallest else None,
-        current_bytes=files.number(posixpath.join(mount, smallest[1].lstrip("/"), names.current)) if smallest else None,
+        current_bytes=files.number(posixpath.join(home_of_limit, names.current)) if smallest else None,
         limiting_path=smallest[1] if smallest else None,
         throttle_bytes=min(throttles, default=None),
+        cached_bytes=_cached(files, posixpath.join(home_of_limit, "memory.stat"), names.cached) if smallest else None,
     )
+
+
+def _cached(files: HostFiles, path: str, names: tuple[str, str]) -> int | None:
+    text = files.text(path)
+    if text is None:
+        return None
+    lines = (line.split() for line in text.splitlines())
+    return sum(int(line[1]) for line in lines if len(line) == 2 and line[0] in names)
 
 
 def _home(files: HostFiles) -> tuple[int, str, str] | None:

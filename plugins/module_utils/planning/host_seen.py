@@ -74,6 +74,7 @@ class HostSeen:
     shared_bytes: int = 0  # Shmem before the start
     numa_nodes: tuple[NodeSeen, ...] = ()  # empty where the host has one node, or shows none
     other_engines: tuple[tuple[str, int], ...] = ()  # host memory that other inference servers hold, by unit
+    compute_capabilities: tuple[str, ...] = field(default=(), compare=False)  # of the cards; no part of the observation
     driver_error: str | None = field(default=None, compare=False)  # why no card shows; no part of the observation
 
     def as_dict(self) -> dict[str, Any]:
@@ -114,14 +115,16 @@ def host_from_topology(topology: Any, other_engines: Any = ()) -> HostSeen:
     memory = fields.within("memory")
     cgroup = fields.within("cgroup") if fields.has("cgroup") else None
     limit = cgroup.optional_whole("limit_bytes", 1, _MAX_BYTES) if cgroup else None
-    current = cgroup.optional_whole("current_bytes", 0, _MAX_BYTES) if cgroup else None
+    held = _held_bytes(cgroup) if cgroup else 0
+    gpus = fields.rows("gpus", "A GPU of the topology")
+    capabilities = [gpu.optional_text("compute_capability") for gpu in gpus]
     return HostSeen(
-        gpus=tuple(_gpu_from_topology(gpu) for gpu in fields.rows("gpus", "A GPU of the topology")),
+        gpus=tuple(_gpu_from_topology(gpu) for gpu in gpus),
         memory_total_bytes=memory.whole("total_bytes", 1, _MAX_BYTES),
         memory_available_bytes=memory.whole("available_bytes", 0, _MAX_BYTES),
         memory_source="meminfo",
         cgroup_limit_bytes=limit,
-        cgroup_headroom_bytes=None if limit is None else max(0, limit - (current or 0)),
+        cgroup_headroom_bytes=None if limit is None else max(0, limit - held),
         memlock_bytes=_binding_memlock(fields),
         zfs_arc_bytes=memory.optional_whole("zfs_arc_bytes", 0, _MAX_BYTES) or 0,
         zfs_arc_min_bytes=memory.optional_whole("zfs_arc_min_bytes", 0, _MAX_BYTES) or 0,
@@ -129,8 +132,15 @@ def host_from_topology(topology: Any, other_engines: Any = ()) -> HostSeen:
         shared_bytes=memory.optional_whole("shmem_bytes", 0, _MAX_BYTES) or 0,
         numa_nodes=_nodes(memory),
         other_engines=_other_engines(other_engines),
+        compute_capabilities=tuple(sorted(set(filter(None, capabilities)))),
         driver_error=(fields.data.get("driver") or {}).get("error"),
     )
+
+
+def _held_bytes(cgroup: Fields) -> int:
+    """What the group holds and cannot drop: pages of files, as an earlier load of the weights leaves them, count as free."""
+    current = cgroup.optional_whole("current_bytes", 0, _MAX_BYTES) or 0
+    return max(0, current - (cgroup.optional_whole("cached_bytes", 0, _MAX_BYTES) or 0))
 
 
 def _gpu_from_topology(gpu: Fields) -> GpuSeen:

@@ -43,6 +43,18 @@ CASES = {
         ),
         Cgroup(2, 32 * GIB, 2 * GIB, "/", 31 * GIB),
     ),
+    "pages of files that can be dropped": (
+        v2(
+            {
+                "/system.slice/a.service": {
+                    "memory.max": "100",
+                    "memory.current": "60",
+                    "memory.stat": "anon 10\nfile 45\ninactive_file 30\nactive_file 5\nshmem 10\n",
+                }
+            }
+        ),
+        Cgroup(2, 100, 60, "/system.slice/a.service", None, 35),
+    ),
     "the root itself": (v2({"/": {"memory.max": "7", "memory.current": "3"}}, own="/"), Cgroup(2, 7, 3, "/", None)),
     "another namespace's group": (
         v2({"/": {"memory.max": "7", "memory.current": "3"}}, own="/../../exec"),
@@ -63,8 +75,9 @@ CASES = {
             "/proc/self/mountinfo": V1.format(root="/docker/c0ffee") + V2,
             "/sys/fs/cgroup/memory/memory.limit_in_bytes": f"{8 * GIB}\n",
             "/sys/fs/cgroup/memory/memory.usage_in_bytes": f"{GIB}\n",
+            "/sys/fs/cgroup/memory/memory.stat": "active_file 1\ntotal_active_file 4096\ntotal_inactive_file 8192\n",
         },
-        Cgroup(1, 8 * GIB, GIB, "/", None),
+        Cgroup(1, 8 * GIB, GIB, "/", None, 12288),
     ),
     "no control groups": ({}, Cgroup(None, None, None, None, None)),
 }

@@ -59,6 +59,12 @@ def test_no_cgroup_no_limit():
     assert (host.cgroup_limit_bytes, host.cgroup_headroom_bytes) == (None, None)
 
 
+def test_pages_of_files_in_a_cgroup_count_as_free():
+    """After a load of the weights the page cache fills the group; the kernel drops it before it kills."""
+    host = changed(cgroup={"limit_bytes": 256 * GIB, "current_bytes": 250 * GIB, "cached_bytes": 240 * GIB})
+    assert host.cgroup_headroom_bytes == 246 * GIB
+
+
 def test_a_full_cgroup_has_no_headroom():
     assert changed(cgroup={"limit_bytes": GIB, "current_bytes": 2 * GIB}).cgroup_headroom_bytes == 0
 
