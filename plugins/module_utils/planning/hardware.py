@@ -47,6 +47,7 @@ def host_from_hardware(data: Any) -> HostSeen:
             f"{fields.data['ram_gib']}; expected no more than there is: {_ADVICE}."
         )
     card = _required(sizes, "gpu_memory_gib") if gpus else 0
+    capability = fields.optional_text("compute_capability")
     return HostSeen(
         gpus=tuple(
             GpuSeen(index, f"data-{index}", "ok", card, sizes["gpu_free_gib"], "operator") for index in range(gpus)
@@ -59,6 +60,7 @@ def host_from_hardware(data: Any) -> HostSeen:
         memlock_bytes=sizes["memlock_gib"],
         free_before_load_bytes=sizes["gpu_free_before_load_gib"],
         free_after_load_bytes=sizes["gpu_free_after_load_gib"],
+        compute_capabilities=() if capability is None else (capability,),
     )
 
 

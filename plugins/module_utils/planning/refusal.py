@@ -16,6 +16,7 @@ FORCEABLE: dict[str, str] = {
     "numa_node": "start although the ranks of a NUMA node ask for more than it has, as where numactl is not installed",
     "memlock": "start although the limit of locked memory is smaller than the host cache",
     "context_length": "serve a longer context than the model declares, with SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 in the environment",
+    "unsuited": "start what the profile says does not run on such cards, or not well",
     "unplanned_argument": "start with flags whose memory the plan does not count",
 }
 

@@ -14,6 +14,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.calib
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import GpuSeen, HostSeen
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import ServingPolicy
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.unsuited import Unsuited
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.visible_cards import visible_cards
 
 
@@ -31,6 +32,7 @@ class PlanRequest:
     notes: tuple[str, ...] = ()
     recorded_calibration: bool = False  # measured at an earlier start of this instance, and so part of the plan
     environment: Mapping[str, Any] = field(default_factory=dict)  # of the engine's process
+    unsuited: tuple[Unsuited, ...] = ()  # what the profile warns of
 
     @property
     def kv_cache_dtype(self) -> str:
