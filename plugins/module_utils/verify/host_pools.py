@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gb_text
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import HostPool, StartJournal
@@ -16,6 +17,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict
 SOURCE = "journal"
 ADVICE = "The host cache is not what was planned: check hicache_size, hicache_ratio and page_size, and what else takes host memory."
 _TP = re.compile(r"\bTP(\d+)\b")
+_LOGGED = ("full", "sliding", "draft")
 _ROUNDED = Tolerance(LOG_GB_BYTES, "the log prints GB with two decimals")
 
 
@@ -32,24 +34,59 @@ def check_host_pools(planned: Planned, start: StartJournal) -> list[Check]:
                 "A host cache was allocated that nobody planned; deploy again, which restarts the server.",
             )
         ]
-    found = _pool_of_ranks(planned, start)
-    expected = expected_bytes(planned, start)
-    checks = [
-        near(f"host pool of {name}", expected, pool.size_bytes if pool else None, SOURCE, _ROUNDED, ADVICE, gb_text)
-        for name, pool in found
-    ]
-    tokens = _expected_tokens(planned, start)
-    checks.extend(
-        same(f"host pool tokens of {name}", tokens, pool.tokens, SOURCE, ADVICE)
-        for name, pool in found
-        if pool and pool.tokens is not None
-    )
+    checks: list[Check] = []
+    for index, pool in enumerate(_planned_pools(planned, start)):
+        seen = _pool_of_ranks(planned, start, index, pool.alone)
+        checks.extend(
+            near(
+                f"{pool.name} of {rank}",
+                pool.size_bytes,
+                logged.size_bytes if logged else None,
+                SOURCE,
+                pool.tolerance,
+                ADVICE,
+                gb_text,
+            )
+            for rank, logged in seen
+        )
+        checks.extend(
+            same(f"{pool.name} tokens of {rank}", pool.tokens, logged.tokens, SOURCE, ADVICE)
+            for rank, logged in seen
+            if index == 0 and logged and logged.tokens is not None
+        )
     return checks
 
 
-def expected_bytes(planned: Planned, start: StartJournal) -> int:
-    cell = int(planned.host_cache["bytes_per_rank"]) // int(planned.host_cache["tokens"])
-    return _expected_tokens(planned, start) * cell
+@dataclass(frozen=True)
+class _Expected:
+    """One pool that the log names, on one rank. `alone`: the plan has no other of them."""
+
+    name: str
+    tokens: int
+    size_bytes: int
+    tolerance: Tolerance
+    alone: bool
+
+
+def _planned_pools(planned: Planned, start: StartJournal) -> list[_Expected]:
+    """In the order of the log: the target's pool, a sliding-window one, the draft's. Pools of states and of index keys are logged in other words.
+
+    The first is known to the token; what follows it is as much larger or smaller as that one is, in whole pages of its own.
+    """
+    cache = planned.host_cache
+    rows = [row for row in cache.get("pools") or () if row["kind"] in _LOGGED]
+    if not rows:
+        rows = [{"name": "", "slots": cache["tokens"], "bytes": cache["bytes_per_rank"]}]
+    tokens = _expected_tokens(planned, start)
+    first = int(rows[0]["bytes"]) // int(rows[0]["slots"]) * tokens
+    expected = [_Expected("host pool", tokens, first, _ROUNDED, len(rows) == 1)]
+    for row in rows[1:]:
+        size, slots = int(row["bytes"]), int(row["slots"])
+        pages = 2 * planned.page_size * max(1, slots // max(1, planned.tokens)) * (size // slots)
+        scaled = size * tokens // int(rows[0]["slots"])
+        tolerance = Tolerance(LOG_GB_BYTES + pages, "it follows the first pool in whole pages")
+        expected.append(_Expected(f"host pool ({row['name']})", slots, scaled, tolerance, False))
+    return expected
 
 
 def _expected_tokens(planned: Planned, start: StartJournal) -> int:
@@ -60,8 +97,13 @@ def _expected_tokens(planned: Planned, start: StartJournal) -> int:
     return (int(start.totals.tokens * float(ratio)) // planned.page_size + 1) * planned.page_size
 
 
-def _pool_of_ranks(planned: Planned, start: StartJournal) -> list[tuple[str, HostPool | None]]:
-    """Ranks that said nothing of a pool are in the list too."""
-    known = {f"TP{match.group(1)}": rank.host_pool for rank in start.ranks for match in _TP.finditer(rank.name)}
-    names = [f"TP{number}" for number in range(planned.ranks)]
-    return [(name, known.get(name)) for name in names]
+def _pool_of_ranks(planned: Planned, start: StartJournal, index: int, alone: bool) -> list[tuple[str, HostPool | None]]:
+    """The pool that each rank logged at this place, or its largest one. Ranks that said nothing of a pool are in the list too."""
+    known = {f"TP{match.group(1)}": rank for rank in start.ranks for match in _TP.finditer(rank.name)}
+    found: list[tuple[str, HostPool | None]] = []
+    for name in (f"TP{number}" for number in range(planned.ranks)):
+        rank = known.get(name)
+        pools = () if rank is None else rank.host_pools
+        largest = None if rank is None else rank.host_pool
+        found.append((name, largest if alone else next(iter(pools[index : index + 1]), None)))
+    return found

@@ -156,6 +156,32 @@ def test_a_size_makes_the_pool_whatever_the_tokens() -> None:
     )
 
 
+FULL = "[2026-02-24 10:05:01 TP0] Allocating 44.77 GB host memory for hierarchical KV cache."
+SLIDING = FULL.replace("44.77", "9.00")
+POOLS = [
+    {"name": "KV cache", "kind": "full", "slots": 637_177, "bytes": 637_177 * 70272},
+    {"name": "sliding-window KV cache", "kind": "sliding", "slots": 509_741, "bytes": 9_000_000_000},
+    {"name": "state pool", "kind": "state", "slots": 401, "bytes": 1_203_000_000},
+]
+
+
+def test_each_pool_of_a_rank_is_compared_with_the_one_planned_at_its_place() -> None:
+    evidence = with_plan({"host_cache.pools": POOLS}, with_line(FULL, f"{FULL}\n{SLIDING}"))
+    found = failed(check_journal(evidence))
+    assert set(found) == {f"host pool (sliding-window KV cache) of TP{rank}" for rank in range(1, 8)}
+    assert found["host pool (sliding-window KV cache) of TP1"].startswith(
+        "journal shows no host pool (sliding-window KV cache) of TP1; 9.00 GB was expected"
+    )
+
+
+def test_a_second_pool_of_another_size_is_named() -> None:
+    larger = FULL.replace("44.77", "9.10")
+    evidence = with_plan({"host_cache.pools": POOLS}, with_line(FULL, f"{FULL}\n{larger}"))
+    assert failed(check_journal(evidence))["host pool (sliding-window KV cache) of TP0"].startswith(
+        "journal shows host pool (sliding-window KV cache) of TP0 9.10 GB; 9.00 GB was expected"
+    )
+
+
 def test_a_host_cache_that_nobody_planned() -> None:
     evidence = with_plan({"host_cache": {"enabled": False, "page_size": 1}})
     assert failed(check_journal(evidence)) == {
