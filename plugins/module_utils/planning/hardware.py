@@ -14,6 +14,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.field
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import (
     GpuSeen,
     HostSeen,
+    NodeSeen,
     idle_available_bytes,
 )
 
@@ -27,12 +28,15 @@ _SIZES = (
     "cgroup_limit_gib",
     "memlock_gib",
 )
-_OTHERS = ("gpus", "gpu_name", "compute_capability")
+_OTHERS = ("gpus", "gpu_name", "compute_capability", "numa_nodes")
 _ADVICE = "correct inference_hardware, for example {gpus: 8, gpu_memory_gib: 95.59, ram_gib: 449}"
 
 
 def host_from_hardware(data: Any) -> HostSeen:
-    """`gpus` cards of `gpu_memory_gib` each (nvidia-smi's memory.total) and `ram_gib` of host memory; what else is known sharpens the plan."""
+    """`gpus` cards of `gpu_memory_gib` each (nvidia-smi's memory.total) and `ram_gib` of host memory; what else is known sharpens the plan.
+
+    With `numa_nodes` above 1 each has the same memory, and the same number of cards in order.
+    """
     fields = Fields.of(data, "The hardware", _ADVICE, PlanningError)
     for key in fields.data:
         if key not in _SIZES + _OTHERS:
@@ -48,10 +52,14 @@ def host_from_hardware(data: Any) -> HostSeen:
         )
     card = _required(sizes, "gpu_memory_gib") if gpus else 0
     capability = fields.optional_text("compute_capability")
+    nodes = fields.optional_whole("numa_nodes", 1, 64) or 1
+    homes = [index * nodes // gpus if nodes > 1 else None for index in range(gpus)]
     return HostSeen(
         gpus=tuple(
-            GpuSeen(index, f"data-{index}", "ok", card, sizes["gpu_free_gib"], "operator") for index in range(gpus)
+            GpuSeen(index, f"data-{index}", "ok", card, sizes["gpu_free_gib"], "operator", home)
+            for index, home in enumerate(homes)
         ),
+        numa_nodes=tuple(NodeSeen(node, ram // nodes) for node in range(nodes)) if nodes > 1 else (),
         memory_total_bytes=ram,
         memory_available_bytes=idle_available_bytes(ram) if available is None else available,
         memory_source="estimate: what the system itself takes" if available is None else "operator",

@@ -41,6 +41,14 @@ def test_what_else_is_known():
     assert (host.memory_available_bytes, host.memory_source) == (60 * GIB, "operator")
 
 
+def test_cards_and_memory_are_spread_over_the_nodes():
+    host = host_from_hardware({"gpus": 6, "gpu_memory_gib": 32, "ram_gib": 128, "numa_nodes": 2})
+    assert [gpu.numa_node for gpu in host.gpus] == [0, 0, 0, 1, 1, 1]
+    assert [(node.node, node.total_bytes) for node in host.numa_nodes] == [(0, 64 * GIB), (1, 64 * GIB)]
+    one = host_from_hardware({"gpus": 2, "gpu_memory_gib": 32, "ram_gib": 128, "numa_nodes": 1})
+    assert (one.numa_nodes, one.gpus[0].numa_node) == ((), None)
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -63,7 +71,7 @@ def test_what_else_is_known():
         ),
         (
             {"gpus": 0, "ram_gib": 8, "vram": 1},
-            "The hardware has the key 'vram'; expected gpus, gpu_name, compute_capability, gpu_memory_gib, gpu_free_gib, gpu_free_before_load_gib, "
+            "The hardware has the key 'vram'; expected gpus, gpu_name, compute_capability, numa_nodes, gpu_memory_gib, gpu_free_gib, gpu_free_before_load_gib, "
             f"gpu_free_after_load_gib, ram_gib, ram_available_gib, cgroup_limit_gib, memlock_gib: {ADVICE}.",
         ),
     ],
