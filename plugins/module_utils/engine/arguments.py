@@ -11,32 +11,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import EngineError
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import NEWEST, Dialect, flag_names
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import (
+    COMPANIONS,
+    FLAG_OF,
+    Dialect,
+    flags_of,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_changes import RENAMED, SUCCESSORS
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_history import versions_with
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_table import Flag, FlagTable
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
 
-# What became of a flag that an older version had; read from the option tables and sources of 0.5.9 to 0.5.23.
-SUCCESSORS: dict[str, str] = {
-    "cuda-graph-bs": "cuda-graph-bs-decode is its name since 0.5.20",
-    "cuda-graph-max-bs": "cuda-graph-max-bs-decode is its name since 0.5.20",
-    "disable-cuda-graph": "the server config takes disable-decode-cuda-graph and disable-prefill-cuda-graph instead",
-    "disable-hicache-numa-detect": "it went in 0.5.10, where numa-node is found by itself",
-    "disable-piecewise-cuda-graph": "disable-prefill-cuda-graph is its name since 0.5.20",
-    "enable-dp-attention": "the server config takes attn-dp-size instead",
-    "enable-nsa-prefill-context-parallel": "it went in 0.5.20 without a successor",
-    "enable-piecewise-cuda-graph": "it is on by default since 0.5.10; cuda-graph-backend-prefill chooses the kind",
-    "hybrid-kvcache-ratio": "it no longer counts, and swa-full-tokens-ratio does its work",
-    "keep-mm-feature-on-device": "mm-feature-transport replaced it in 0.5.21",
-    "mamba-scheduler-strategy": "mamba-radix-cache-strategy is its name since 0.5.20",
-    "monokernel-backend": "enable-amd-monokernel replaced it",
-    "nsa-decode-backend": "dsa-decode-backend is its name since 0.5.20",
-    "nsa-prefill-backend": "dsa-prefill-backend is its name since 0.5.20",
-    "piecewise-cuda-graph-max-tokens": "cuda-graph-max-bs-prefill is its name since 0.5.20",
-    "piecewise-cuda-graph-tokens": "cuda-graph-bs-prefill is its name since 0.5.20",
-    "piecewise-cuda-graph-compiler": "it went in 0.5.20 without a successor",
-    "prefill-round-robin-balance": "it went in 0.5.20 without a successor",
-    "stream-output": "incremental-streaming-output is its name since 0.5.20",
-    "torchao-config": "it went by 0.5.19 without a successor",
-}
 _SECRETS = ("api-key", "admin-api-key")
 # Flags that the instance sets itself, and the variable that says them.
 _OWN = {
@@ -44,6 +29,15 @@ _OWN = {
     "model-path": "inference_model_path",
     "port": "inference_port",
     "served-model-name": "inference_served_model_name",
+    "speculative-draft-model-path": "inference_draft_model_path",
+}
+# Flags that planning decides, by every name that they have had, and the key of inference_serving.
+_PLANNED = {
+    name: key
+    for key, rows in FLAG_OF.items()
+    for _since, flag in rows
+    for name in (flag, *COMPANIONS.get(flag, ()))
+    if flag not in _OWN
 }
 
 
@@ -62,8 +56,7 @@ def checked_arguments(dialect: Dialect, arguments: Mapping[str, Any]) -> dict[st
 
 def engine_arguments(dialect: Dialect, settings: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Every flag for the server config: the plan's settings under this version's names, and the operator's further flags."""
-    names = flag_names(dialect.version)
-    own = {names[key]: value for key, value in settings.items()}
+    own = flags_of(dialect.version, settings)
     faults = [fault for name, value in own.items() for fault in [_fault_in_table(dialect, name, value)] if fault]
     if faults:
         raise EngineError(
@@ -81,36 +74,62 @@ def _fault(dialect: Dialect, name: str, value: Any) -> str | None:
     if name.startswith("-") or "_" in name:
         return f"arguments has '{name}'; expected the flag's name with hyphens inside and none in front: write '{name.lstrip('-').replace('_', '-')}'."
     first = _first_name(dialect.flags, name)
-    if first in _OWN:
-        return f"arguments has {name}, which the instance decides: set {_OWN[first]} instead."
-    planned = {_first_name(dialect.flags, flag): key for key, flag in flag_names(dialect.version).items()}
-    if first in planned:
-        return (
-            f"arguments has {name}, which planning decides: set serving.{planned[first]} (inference_serving) instead."
-        )
+    owned = _meant(dialect.flags, name, first, _OWN)
+    if owned:
+        return f"arguments has {name}, which the instance decides: set {owned} instead."
+    planned = _meant(dialect.flags, name, first, _PLANNED)
+    if planned:
+        return f"arguments has {name}, which planning decides: set serving.{planned} (inference_serving) instead."
     return _fault_in_table(dialect, name, value)
 
 
+def _meant(table: FlagTable, name: str, first: str, known: Mapping[str, str]) -> str | None:
+    """What `known` holds for a flag by this name, or by any other name that the option has in this version."""
+    by_first = {_first_name(table, other): value for other, value in known.items()}
+    return known.get(name) or by_first.get(first)
+
+
 def _fault_in_table(dialect: Dialect, name: str, value: Any) -> str | None:
-    table = dialect.flags
-    if table is None:
-        return None
-    flag = table.flags.get(name)
-    if flag is None or flag.kind == "deprecated":
-        return _unknown(dialect, table, name)
+    flag = dialect.flags.flags.get(name)
+    if flag is None:
+        return _unknown(dialect, name)
+    if flag.kind == "idle":
+        return f"arguments has {name}, with which SGLang {dialect.version.text} does nothing{_instead(name)}"
+    if name in dialect.flags.barred:
+        return _barred(dialect, name)
     return None if flag.takes(value) else _wrong(dialect, name, flag, value)
 
 
-def _unknown(dialect: Dialect, table: FlagTable, name: str) -> str:
+def _unknown(dialect: Dialect, name: str) -> str:
     start = f"arguments has {name}; SGLang {dialect.version.text} has no flag --{name}"
+    table = dialect.flags
+    older = [old for old, change in RENAMED.items() if change.name == name and _usable(table, old)]
+    if older:
+        return f"{start}: {older[0]} is its name before {RENAMED[older[0]].since}."
+    came = next((v for v in versions_with(name) if EngineVersion.parse(v) > EngineVersion.parse(table.version)), None)
+    if came:
+        return f"{start}, which came in {came}: leave it out, or raise inference_sglang_version."
     if name in SUCCESSORS:
         return f"{start}: {SUCCESSORS[name]}."
-    if name in NEWEST.flags and table.version != NEWEST.version:
-        return f"{start}, SGLang {NEWEST.version} has it: leave it out, or raise inference_sglang_version."
     near = difflib.get_close_matches(name, sorted(table.flags), n=1)
     return (
         f"{start}: did you mean {near[0]}?" if near else f"{start}: leave it out, or look it up in the engine's --help."
     )
+
+
+def _barred(dialect: Dialect, name: str) -> str:
+    """On the command line the flag would do; the server config is read by rules of its own."""
+    start = f"arguments has {name}; the server config of SGLang {dialect.version.text} does not take --{name}"
+    older = [old for old, change in RENAMED.items() if change.name == name and _usable(dialect.flags, old)]
+    return f"{start}, only its older name: write {older[0]}." if older else f"{start}{_instead(name)}"
+
+
+def _instead(name: str) -> str:
+    return f": {SUCCESSORS[name]}." if name in SUCCESSORS else ": leave it out."
+
+
+def _usable(table: FlagTable, name: str) -> bool:
+    return name in table.flags and name not in table.barred and table.flags[name].kind != "idle"
 
 
 def _wrong(dialect: Dialect, name: str, flag: Flag, value: Any) -> str:
@@ -129,8 +148,8 @@ def _twice(dialect: Dialect, given: Mapping[str, Any]) -> list[str]:
     return faults
 
 
-def _first_name(table: FlagTable | None, name: str) -> str:
-    return table.flags[name].name if table is not None and name in table.flags else name
+def _first_name(table: FlagTable, name: str) -> str:
+    return table.flags[name].name if name in table.flags else name
 
 
 def _plain(value: Any) -> Any:

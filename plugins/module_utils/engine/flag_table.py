@@ -33,7 +33,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "number": ("a number", lambda value: isinstance(value, (int, float)) and not isinstance(value, bool)),
     "text": ("a text", lambda value: isinstance(value, str) and value != ""),
     "json": ("a dictionary, a list, or either as JSON text", _json),
-    "deprecated": ("nothing: the engine no longer takes it", lambda value: False),
+    "idle": ("nothing: the engine takes it and does nothing with it", lambda value: False),
 }
 
 
@@ -61,31 +61,11 @@ class Flag:
 
 @dataclass(frozen=True)
 class FlagTable:
-    """All options of `version` by any of their names, without dashes in front."""
+    """All options of `version` by any of their names, without dashes in front.
+
+    `barred` are names that its command line takes and its server config does not.
+    """
 
     version: str
     flags: Mapping[str, Flag]
-
-    @classmethod
-    def of(cls, version: str, by_kind: Mapping[str, str], choices: str, aliases: str) -> FlagTable:
-        """From the compact form of the generated tables: words, of which those with a colon name what the next ones belong to."""
-        chosen = _grouped(choices)
-        flags: dict[str, Flag] = {}
-        for kind, names in by_kind.items():
-            base, many = kind.replace(" list", ""), kind.endswith(" list")
-            for name in names.split():
-                flags[name] = Flag(name, base, many, chosen.get(name, ()))
-        flags.update({alias: flags[first[0]] for alias, first in _grouped(aliases).items()})
-        return cls(version, flags)
-
-
-def _grouped(words: str) -> dict[str, tuple[str, ...]]:
-    groups: dict[str, tuple[str, ...]] = {}
-    key = ""
-    for word in words.split():
-        if word.endswith(":"):
-            key = word[:-1]
-            groups[key] = ()
-        else:
-            groups[key] += (word,)
-    return groups
+    barred: frozenset[str] = frozenset()

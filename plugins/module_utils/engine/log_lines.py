@@ -23,6 +23,11 @@ class LinePattern(NamedTuple):
     expression: str
 
 
+_SLIDING = (
+    r"Use {} window memory pool(?: \(all SWA\))?\. (?:full_layer_tokens=(?P<full>\d+), )?swa_layer_tokens=(?P<swa>\d+)"
+)
+_TOKENS = r"#tokens: (?P<tokens>\d+), (?:K size: (?P<k>[\d.]+) GB, V size: (?P<v>[\d.]+) GB|KV size: (?P<kv>[\d.]+) GB)"
+
 # A size may be negative: what was used is a difference of two looks at the free memory, and others free memory meanwhile.
 # All shapes are tried on every line: no two versions mean different things by the same words, and a post release may move a boundary.
 LINES = (
@@ -42,20 +47,31 @@ LINES = (
         r"Load weight end\..*?avail mem=(?P<free>-?[\d.]+) GB, mem usage=(?P<size>-?[\d.]+) GB",
     ),
     LinePattern("reserve", "0.5.18", "0.5.23", r"Reserving (?P<size>-?[\d.]+) GB of the KV budget"),
+    LinePattern("sliding", "0.5.5", "0.5.6.post2", _SLIDING.format("Sliding")),
+    LinePattern("sliding", "0.5.7", "0.5.23", _SLIDING.format("sliding")),
+    LinePattern(
+        "state",
+        "0.5.4",
+        "0.5.23",
+        r"Mamba Cache is allocated\. max_mamba_cache_size: (?P<slots>\d+), "
+        r"conv_state size: (?P<conv>[\d.]+)GB, ssm_state size: (?P<ssm>[\d.]+)GB"
+        r"(?: +intermediate_ssm_state_cache size: (?P<draft_ssm>[\d.]+)GB +intermediate_conv_window_cache size: (?P<draft_conv>[\d.]+)GB)?",
+    ),
+    LinePattern("pool", "0.4.9", "0.5.12.post1", r"KV Cache is allocated\. " + _TOKENS),
+    # Since 0.5.17 the two pools of a sliding-window hybrid are labelled Full and SWA.
     LinePattern(
         "pool",
-        "0.4.9",
+        "0.5.13",
         "0.5.23",
-        r"KV Cache is allocated\.(?: dtype: [^,]+,)? #tokens: (?P<tokens>\d+), "
-        r"(?:K size: (?P<k>[\d.]+) GB, V size: (?P<v>[\d.]+) GB|KV size: (?P<kv>[\d.]+) GB)",
+        r"(?:\] (?P<label>\S.*?) )?KV Cache is allocated\. dtype: [^,]+, " + _TOKENS,
     ),
     LinePattern("pool_end", "0.4.9", "0.5.23", r"Memory pool end\. avail mem=(?P<free>-?[\d.]+) GB"),
-    LinePattern("graph_begin", "0.4.9", "0.5.23", r"Capture .*?graph begin\."),
+    LinePattern("graph_begin", "0.4.9", "0.5.23", r"Capture .*? begin(?:\.| \(step)"),
     LinePattern(
         "graph",
         "0.4.9",
         "0.5.23",
-        r"Capture .*? end\..*?mem usage=(?P<size>-?[\d.]+) GB[.,] avail mem=(?P<free>-?[\d.]+) GB",
+        r"Capture (?P<what>.*?) end\..*?mem usage=(?P<size>-?[\d.]+) GB[.,] avail mem=(?P<free>-?[\d.]+) GB",
     ),
     LinePattern(
         "totals",
@@ -72,6 +88,15 @@ LINES = (
         "0.5.17",
         "0.5.23",
         r"Allocating (?P<label>\S+) hierarchical KV host pool: (?P<tokens>\d+) tokens, (?:.*?)(?P<size>-?[\d.]+) GB host memory",
+    ),
+    # Pools beside the one of the KV cache: states since 0.5.10, keys of an indexer since 0.5.11 (NSA; DSA since 0.5.13), further ones since.
+    LinePattern(
+        "host_side_pool",
+        "0.5.10",
+        "0.5.23",
+        r"Allocating (?P<size>-?[\d.]+) GB host memory for "
+        r"(?P<label>hierarchical Mamba cache|[ND]SA indexer|MiniMax [^(]*?|V4 (?:paged|state) pool '[^']*')"
+        r" \((?:(?P<slots>\d+) state slots)?",
     ),
     LinePattern("listening", "0.4.9", "0.5.23", r"Uvicorn running on "),
     LinePattern("fired_up", "0.4.9", "0.5.23", re.escape(FIRED_UP)),

@@ -19,6 +19,7 @@ PHASES = {
     "graph_begin": "capturing graphs",
     "totals": "building caches",
     "host_pool": "pinning host memory",
+    "host_side_pool": "pinning host memory",
     "listening": "warming up",
     "fired_up": "ready",
 }

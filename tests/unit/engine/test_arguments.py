@@ -9,13 +9,13 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import EngineError
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.arguments import (
-    SUCCESSORS,
     checked_arguments,
     engine_arguments,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import FLAG_OF, dialect_for
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_history import VERSIONS
 
-OLD, NEW, BETWEEN = dialect_for("0.5.9"), dialect_for("0.5.23"), dialect_for("0.5.12")
+OLD, NEW, BETWEEN = dialect_for("0.5.9"), dialect_for("0.5.23"), dialect_for("0.5.15")
 
 
 def fault(dialect, arguments):
@@ -60,21 +60,46 @@ def test_a_dictionary_becomes_json():
         pytest.param(
             NEW,
             {"torchao-config": "x"},
-            "arguments has torchao-config; SGLang 0.5.23 has no flag --torchao-config: it went by 0.5.19 without a successor.",
+            "arguments has torchao-config; SGLang 0.5.23 has no flag --torchao-config: it went in 0.5.18 without a successor.",
             id="removed",
         ),
         pytest.param(
             NEW,
             {"disable-cuda-graph": True},
-            "arguments has disable-cuda-graph; SGLang 0.5.23 has no flag --disable-cuda-graph: the server config takes "
+            "arguments has disable-cuda-graph; the server config of SGLang 0.5.23 does not take --disable-cuda-graph: the server config takes "
             "disable-decode-cuda-graph and disable-prefill-cuda-graph instead.",
             id="not taken from a config file",
         ),
         pytest.param(
             OLD,
             {"dcp-size": 2},
-            "arguments has dcp-size; SGLang 0.5.9 has no flag --dcp-size, SGLang 0.5.23 has it: leave it out, or raise inference_sglang_version.",
+            "arguments has dcp-size; SGLang 0.5.9 has no flag --dcp-size, which came in 0.5.15: leave it out, or raise inference_sglang_version.",
             id="too new",
+        ),
+        pytest.param(
+            OLD,
+            {"cuda-graph-bs-decode": [1]},
+            "arguments has cuda-graph-bs-decode; SGLang 0.5.9 has no flag --cuda-graph-bs-decode: cuda-graph-bs is its name before 0.5.20.",
+            id="too new, by its later name",
+        ),
+        pytest.param(
+            BETWEEN,
+            {"cuda-graph-bs-decode": [1]},
+            "arguments has cuda-graph-bs-decode; the server config of SGLang 0.5.15 does not take --cuda-graph-bs-decode, only its older name: "
+            "write cuda-graph-bs.",
+            id="a config takes the deprecated name alone",
+        ),
+        pytest.param(
+            NEW,
+            {"lora-paths": ["a"]},
+            "arguments has lora-paths; the server config of SGLang 0.5.23 does not take --lora-paths: leave it out.",
+            id="not taken from a config file, and nothing in its place",
+        ),
+        pytest.param(
+            OLD,
+            {"hybrid-kvcache-ratio": True},
+            "arguments has hybrid-kvcache-ratio, with which SGLang 0.5.9 does nothing: it no longer counts, and swa-full-tokens-ratio does its work.",
+            id="without effect",
         ),
         pytest.param(
             NEW,
@@ -137,6 +162,24 @@ def test_a_dictionary_becomes_json():
             id="planned, by its newer name",
         ),
         pytest.param(
+            NEW,
+            {"cuda-graph-max-bs": 8},
+            "arguments has cuda-graph-max-bs, which planning decides: set serving.cuda_graph_max_bs (inference_serving) instead.",
+            id="planned, by a name that is gone",
+        ),
+        pytest.param(
+            NEW,
+            {"enable-dp-attention": True},
+            "arguments has enable-dp-attention, which planning decides: set serving.dp (inference_serving) instead.",
+            id="planned, with another flag",
+        ),
+        pytest.param(
+            OLD,
+            {"speculative-draft-model": "x"},
+            "arguments has speculative-draft-model, which the instance decides: set inference_draft_model_path instead.",
+            id="the draft model, by another name",
+        ),
+        pytest.param(
             OLD,
             {"host": "0.0.0.0"},
             "arguments has host, which the instance decides: set inference_address instead.",
@@ -156,8 +199,8 @@ def test_a_dictionary_becomes_json():
         ),
         pytest.param(
             NEW,
-            {"dp-size": 1, "data-parallel-size": 1},
-            "arguments has data-parallel-size and dp-size, which are one flag: keep one of them.",
+            {"ep-size": 1, "ep": 1},
+            "arguments has ep and ep-size, which are one flag: keep one of them.",
             id="twice",
         ),
     ],
@@ -180,16 +223,8 @@ def test_all_faults_at_once():
     assert len(refused.value.details["refusals"]) == 2
 
 
-def test_without_a_table_flags_are_passed_on():
-    assert checked_arguments(BETWEEN, {"some-new-flag": 1}) == {"some-new-flag": 1}
-    assert "which planning decides" in fault(BETWEEN, {"tp-size": 1})
-
-
-def test_no_successor_is_a_flag_that_the_newest_table_lacks():
-    """What a sentence sends people to must be there."""
-    for text in SUCCESSORS.values():
-        if " is its name since " in text:
-            assert text.split(" is its name")[0] in NEW.flags.flags
+def test_a_deprecated_name_passes_where_the_server_config_takes_no_other():
+    assert checked_arguments(BETWEEN, {"cuda-graph-bs": [1, 2]}) == {"cuda-graph-bs": [1, 2]}
 
 
 def test_the_plans_settings_under_the_engines_names():
@@ -218,3 +253,61 @@ def test_a_setting_that_the_version_does_not_take_is_refused():
         EngineError, match=r"^arguments has kv-cache-dtype with the value \"nvfp4\"; SGLang 0\.5\.9 expects one of"
     ):
         engine_arguments(OLD, {"kv_cache_dtype": "nvfp4"}, {})
+
+
+@pytest.mark.parametrize(
+    ("version", "dp", "flags"),
+    [
+        ("0.5.5", 2, {"dp-size": 2, "enable-dp-attention": True}),
+        ("0.5.21", 4, {"dp-size": 4, "enable-dp-attention": True}),
+        ("0.5.22", 4, {"attn-dp-size": 4}),
+        ("0.5.9", 1, {}),
+        ("0.5.23", 1, {}),
+    ],
+)
+def test_attention_groups(version, dp, flags):
+    assert engine_arguments(dialect_for(version), {"dp": dp}, {}) == flags
+
+
+def test_one_pipeline_stage_needs_no_flag():
+    assert engine_arguments(NEW, {"pp": 1}, {}) == {}
+    assert engine_arguments(NEW, {"pp": 2}, {}) == {"pp-size": 2}
+
+
+SETTINGS = {
+    "device": "cuda",
+    "tp": 8,
+    "pp": 2,
+    "dp": 2,
+    "mem_fraction_static": 0.88,
+    "context_length": 4096,
+    "max_running_requests": 64,
+    "max_total_tokens": 4096,
+    "chunked_prefill_size": 4096,
+    "max_prefill_tokens": 4096,
+    "cuda_graph_max_bs": 64,
+    "page_size": 64,
+    "kv_cache_dtype": "fp8_e4m3",
+    "swa_full_tokens_ratio": 0.5,
+    "mamba_full_memory_ratio": 0.5,
+    "max_mamba_cache_size": 64,
+    "mamba_ssm_dtype": "bfloat16",
+    "speculative_algorithm": "EAGLE3",
+    "speculative_num_steps": 3,
+    "speculative_eagle_topk": 1,
+    "speculative_num_draft_tokens": 4,
+    "draft_model_path": "/srv/models/draft",
+    "hicache": True,
+    "hicache_size": 30,
+    "hicache_ratio": 2.0,
+    "hicache_write_policy": "write_through",
+    "hicache_io_backend": "kernel",
+    "hicache_mem_layout": "page_first",
+}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_setting_is_a_flag_that_the_server_config_of_every_version_takes(version):
+    """engine_arguments itself refuses what the recorded table lacks or its server config bars."""
+    assert set(SETTINGS) == set(FLAG_OF)
+    assert len(engine_arguments(dialect_for(version), SETTINGS, {})) >= len(SETTINGS)

@@ -10,45 +10,48 @@ import pytest
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import EngineError
 from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import OLDEST, dialect_for, flag_names
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import (
+    COMPANIONS,
+    OLDEST,
+    dialect_for,
+    flag_names,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_history import VERSIONS
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.sizing import QUIRKS
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
 
 
 @pytest.mark.parametrize(
-    ("version", "name", "table", "notes"),
+    ("version", "name", "notes"),
     [
-        ("0.5.9", "0.5.9", True, ()),
-        ("0.5.9.post1", "0.5.9", True, ()),
+        ("0.5.5", "0.5.5", ()),
+        ("0.5.5.post2", "0.5.5.post1", ()),
+        ("0.5.9", "0.5.9", ()),
+        ("0.5.10.post1", "0.5.10", ()),
+        ("0.5.12", "0.5.12", ()),
+        ("0.5.15rc1", "0.5.15", ()),
+        ("0.5.23", "0.5.23", ()),
         (
-            "0.5.12",
-            "0.5.9",
-            False,
-            ("The options of SGLang 0.5.12 are not recorded here: its flags are not validated.",),
+            "0.5.23.post1",
+            "0.5.23",
+            ("SGLang 0.5.23.post1 is newer than any version known here: it is treated like 0.5.23.",),
         ),
-        (
-            "0.5.22",
-            "0.5.9",
-            False,
-            ("The options of SGLang 0.5.22 are not recorded here: its flags are not validated.",),
-        ),
-        ("0.5.23", "0.5.23", True, ()),
-        ("0.6.1", "0.5.23", True, ("SGLang 0.6.1 is newer than any version known here: it is treated like 0.5.23.",)),
+        ("0.6.1", "0.5.23", ("SGLang 0.6.1 is newer than any version known here: it is treated like 0.5.23.",)),
     ],
 )
-def test_dialect(version, name, table, notes):
+def test_dialect(version, name, notes):
     dialect = dialect_for(version)
-    assert (dialect.name, dialect.flags is not None, dialect.notes) == (name, table, notes)
+    assert (dialect.name, dialect.flags.version, dialect.notes) == (name, name, notes)
     assert dialect.rules.engine_version == version
 
 
-@pytest.mark.parametrize("version", ["0.5.8.post1", "0.4.9", "0.0.1"])
+@pytest.mark.parametrize("version", ["0.5.4.post3", "0.4.9", "0.0.1"])
 def test_older_than_the_oldest_is_refused(version):
     with pytest.raises(EngineError) as refused:
         dialect_for(version)
     assert str(refused.value) == (
-        f"SGLang {version} is older than 0.5.9, the oldest version that is known here: "
-        "set inference_sglang_version to 0.5.9 or newer, for example 0.5.23."
+        f"SGLang {version} is older than 0.5.5, the oldest version that is known here: "
+        "set inference_sglang_version to 0.5.5 or newer, for example 0.5.23."
     )
 
 
@@ -96,25 +99,29 @@ def test_sizing_quirks_begin_where_they_were_first_seen(field, values):
 def test_every_rule_is_a_quirk_with_an_oldest_value():
     assert set(QUIRKS) | {"engine_version"} == set(SizingRules.__dataclass_fields__)
     for rows in QUIRKS.values():
-        assert EngineVersion.parse(rows[0][0]) <= EngineVersion.parse(OLDEST.version)
+        assert EngineVersion.parse(rows[0][0]) <= EngineVersion.parse(OLDEST)
         since = [EngineVersion.parse(version) for version, _value in rows]
         assert since == sorted(since)
 
 
 @pytest.mark.parametrize(
-    ("version", "flag"),
+    ("key", "version", "flag"),
     [
-        ("0.5.9", "cuda-graph-max-bs"),
-        ("0.5.13", "cuda-graph-max-bs"),
-        ("0.5.14", "cuda-graph-max-bs-decode"),
-        ("0.5.23", "cuda-graph-max-bs-decode"),
+        ("cuda_graph_max_bs", "0.5.5", "cuda-graph-max-bs"),
+        ("cuda_graph_max_bs", "0.5.19", "cuda-graph-max-bs"),
+        ("cuda_graph_max_bs", "0.5.20", "cuda-graph-max-bs-decode"),
+        ("cuda_graph_max_bs", "0.5.23", "cuda-graph-max-bs-decode"),
+        ("dp", "0.5.21", "dp-size"),
+        ("dp", "0.5.22", "attn-dp-size"),
     ],
 )
-def test_a_flag_that_was_renamed(version, flag):
-    assert flag_names(EngineVersion.parse(version))["cuda_graph_max_bs"] == flag
+def test_a_flag_that_was_renamed(key, version, flag):
+    assert flag_names(EngineVersion.parse(version))[key] == flag
 
 
-@pytest.mark.parametrize("version", ["0.5.9", "0.5.23"])
-def test_every_planned_flag_is_in_the_table(version):
-    dialect = dialect_for(version)
-    assert [flag for flag in flag_names(dialect.version).values() if flag not in dialect.flags.flags] == []
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_planned_flag_is_one_that_the_server_config_takes(version):
+    table = dialect_for(version).flags
+    flags = {*flag_names(EngineVersion.parse(version)).values()}
+    flags |= {name for flag in flags for name in COMPANIONS.get(flag, {})}
+    assert [flag for flag in sorted(flags) if flag not in table.flags or flag in table.barred] == []

@@ -1,57 +1,105 @@
 # Copyright: (c) 2026, blackwell.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The compact tables hold what the real parser printed."""
+"""The compact tables hold what the real parsers printed, version by version and option by option."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine import flags_0_5_9, flags_0_5_23
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_table import FlagTable
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import EngineError
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.arguments import checked_arguments
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_changes import RENAMED, SUCCESSORS
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_history import (
+    VERSIONS,
+    flag_table,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
 
 ROOT = Path(__file__).parents[3]
-TABLES = {"0.5.9": flags_0_5_9.TABLE, "0.5.23": flags_0_5_23.TABLE}
-SWITCHES = ("StoreTrueAction", "BooleanOptionalAction")
+RECORDINGS = ROOT / "tests" / "data" / "sglang" / "flags"
+NUMBERS = {"int": "whole", "human_readable_int": "amount", "float": "number"}
+JSON = ("loads", "json_list_type", "parse_cuda_graph_config_arg")
 
 
+@cache
 def recording(version):
-    recorded = json.loads((ROOT / "tests" / "data" / "sglang" / "flags" / f"{version}.json").read_text())
+    recorded = json.loads((RECORDINGS / f"{version}.json").read_text())
     return {flag.removeprefix("--"): option for flag, option in recorded.items() if option["action"] != "HelpAction"}
 
 
-@pytest.mark.parametrize("version", TABLES)
+def kind_of(option):
+    """Written anew here, from argparse's own notions."""
+    if option["action"] == "DeprecatedAction":
+        return "idle"
+    if option["action"].endswith(("StoreTrueAction", "BooleanOptionalAction")):
+        return "switch"
+    if option["action"] == "DeprecatedStoreConstAction" and option.get("nargs") == "0":
+        return "switch"
+    return NUMBERS.get(option.get("type"), "json" if option.get("type") in JSON else "text")
+
+
+def test_every_recording_has_its_version_and_every_release_has_one():
+    assert set(VERSIONS) == {path.stem for path in RECORDINGS.glob("*.json")}
+    assert list(VERSIONS) == sorted(VERSIONS, key=EngineVersion.parse)
+    assert set(VERSIONS) >= {f"0.5.{release}" for release in range(5, 24)}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 def test_every_option_of_the_recording_and_no_other(version):
-    table: FlagTable = TABLES[version]
-    assert table.version == version
-    assert set(table.flags) == set(recording(version))
+    assert flag_table(version).version == version
+    assert set(flag_table(version).flags) == set(recording(version))
 
 
-@pytest.mark.parametrize("version", TABLES)
+@pytest.mark.parametrize("version", VERSIONS)
 def test_kinds_choices_and_lists_are_the_recorded_ones(version):
     for name, option in recording(version).items():
-        flag = TABLES[version].flags[name]
-        assert (flag.kind == "switch") == (option["action"] in SWITCHES), name
-        assert (flag.kind == "deprecated") == option["action"].startswith("Deprecated"), name
+        flag = flag_table(version).flags[name]
+        first = recording(version)[flag.name]
+        assert (first["dest"], first["action"]) == (option["dest"], option["action"]), name
+        assert flag.kind == kind_of(option), name
         assert list(flag.choices) == option.get("choices", []), name
         assert flag.many == (option.get("nargs") in ("+", "*")), name
-        if flag.kind not in ("switch", "deprecated"):
-            numbers = {"int": "whole", "human_readable_int": "amount", "float": "number"}
-            assert (flag.kind in numbers.values()) == (option.get("type") in numbers), name
-            assert flag.kind == numbers.get(option.get("type"), flag.kind), name
 
 
-@pytest.mark.parametrize("version", TABLES)
-def test_names_of_one_option_lead_to_the_same_flag(version):
-    recorded = recording(version)
-    for name, option in recorded.items():
-        first = TABLES[version].flags[name].name
-        assert (recorded[first]["dest"], recorded[first]["action"]) == (option["dest"], option["action"])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_the_real_reader_of_config_files_refused_is_barred(version):
+    refused = {name for name, option in recording(version).items() if option.get("config") is False}
+    assert flag_table(version).barred == refused
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_barred_flag_is_refused_by_its_name(version):
+    for name in flag_table(version).barred:
+        with pytest.raises(EngineError, match=rf"^arguments has {name}[,;] "):
+            checked_arguments(dialect_for(version), {name: True})
+
+
+@pytest.mark.parametrize(("older", "newer"), list(pairwise(VERSIONS)), ids=lambda version: version)
+def test_what_became_of_every_flag_that_went_is_said(older, newer):
+    gone = sorted(set(flag_table(older).flags) - set(flag_table(newer).flags))
+    assert [name for name in gone if name not in SUCCESSORS] == []
+
+
+@pytest.mark.parametrize("name", sorted(RENAMED))
+def test_a_later_name_takes_over_when_the_table_says(name):
+    """Before that version the older name is the one that a server config can hold, from then on the later one."""
+    change = RENAMED[name]
+    place = VERSIONS.index(change.since)
+    after, before = flag_table(VERSIONS[place]), flag_table(VERSIONS[place - 1])
+    assert name in before.flags
+    assert change.name in after.flags
+    assert change.name not in after.barred
+    assert name not in after.flags or name in after.barred or change.name not in before.flags
 
 
 def test_the_tables_are_what_the_tool_makes_of_the_recordings():
@@ -65,23 +113,16 @@ def test_the_tables_are_what_the_tool_makes_of_the_recordings():
     assert (made.stdout, made.returncode) == ("", 0)
 
 
-@pytest.mark.parametrize(
-    ("version", "name", "good", "bad"),
-    [
-        ("0.5.9", "tp-size", [8], ["8", 8.0, True, None, [8]]),
-        ("0.5.9", "mem-fraction-static", [0.88, 1], ["0.88", True]),
-        ("0.5.9", "trust-remote-code", [True, False], ["true", 1]),
-        ("0.5.9", "tool-call-parser", ["kimi_k2"], ["kimi", 2]),
-        ("0.5.9", "cuda-graph-bs", [[1, 2, 4]], [4, "1 2", [1, "2"]]),
-        ("0.5.9", "lora-paths", [["a=b"]], ["a=b"]),
-        ("0.5.9", "mm-process-config", [{"image": {}}, '{"image": {}}'], ["{", 7]),
-        ("0.5.9", "log-requests-level", [2], [4, "2"]),
-        ("0.5.9", "hybrid-kvcache-ratio", [], [0.5, True]),
-        ("0.5.23", "context-length", [262144], ["256k"]),
-        ("0.5.23", "disable-cuda-graph", [], [True]),
-    ],
-)
-def test_what_a_flag_takes(version, name, good, bad):
-    flag = TABLES[version].flags[name]
-    assert [value for value in good if not flag.takes(value)] == []
-    assert [value for value in bad if flag.takes(value)] == []
+WENT = [
+    (name, match.group(1))
+    for name, text in SUCCESSORS.items()
+    for match in [re.search(r"it went in (\S+?),? ", text)]
+    if match
+]
+
+
+@pytest.mark.parametrize(("name", "version"), WENT, ids=[name for name, _version in WENT])
+def test_the_version_in_which_a_flag_went_is_the_first_without_it(name, version):
+    place = VERSIONS.index(version)
+    assert name in flag_table(VERSIONS[place - 1]).flags
+    assert name not in flag_table(version).flags
