@@ -29,12 +29,18 @@ options:
     description:
       - Hardware as data, for a host that nobody owns yet. Required are C(gpus), C(gpu_memory_gib) (memory.total of nvidia-smi) and C(ram_gib).
       - C(gpu_name), C(compute_capability), C(gpu_free_gib), C(gpu_free_before_load_gib), C(gpu_free_after_load_gib), C(ram_available_gib),
-        C(cgroup_limit_gib) and C(memlock_gib) sharpen the plan.
+        C(cgroup_limit_gib), C(memlock_gib) and C(numa_nodes) sharpen the plan.
     type: dict
   model:
     description: The model, as M(blackwell.inference.model_info) returns it.
     type: dict
     required: true
+  draft_model:
+    description: The checkpoint that drafts, as M(blackwell.inference.model_info) returns it, where it is one of its own.
+    type: dict
+  draft_model_path:
+    description: Its directory on the host.
+    type: str
   engine_version:
     description: Version of SGLang.
     type: str
@@ -167,6 +173,8 @@ ARGUMENTS: dict[str, Any] = {
     "topology": {"type": "dict"},
     "hardware": {"type": "dict"},
     "model": {"type": "dict", "required": True},
+    "draft_model": {"type": "dict"},
+    "draft_model_path": {"type": "str"},
     "engine_version": {"type": "str", "required": True},
     "serving": {"type": "dict", "default": {}},
     "arguments": {"type": "dict", "default": {}},
@@ -195,6 +203,8 @@ def read_request(params: dict[str, Any], dialect: Dialect, host: HostSeen) -> Pl
         arguments=checked_arguments(dialect, params["arguments"]),
         notes=dialect.notes,
         environment=params["environment"],
+        draft=model_from_dict(params["draft_model"], "The draft model") if params["draft_model"] else None,
+        draft_model_path=params["draft_model_path"],
     )
 
 

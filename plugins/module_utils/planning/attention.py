@@ -122,6 +122,15 @@ Attention = Union[MlaGeometry, GqaGeometry, SlidingGeometry, HybridGeometry, Oth
 Geometry = Union[MlaGeometry, GqaGeometry]
 
 
+def kv_geometries(attention: Attention) -> tuple[Geometry, ...]:
+    """The kinds of attention in it that keep keys and values, the full one first; none where they are not known."""
+    if isinstance(attention, SlidingGeometry):
+        return attention.full, attention.sliding
+    if isinstance(attention, HybridGeometry):
+        return (attention.full,)
+    return () if isinstance(attention, OtherAttention) else (attention,)
+
+
 def cell_bytes(geometry: Geometry, layers: int, tp: int, kv_cache_dtype: str) -> int:
     """KV bytes of one token on one rank over all layers. Kimi-K2.5 in bf16: 70,272."""
     return geometry.layer_bytes(tp, ELEMENT_BYTES[kv_cache_dtype]) * layers

@@ -20,6 +20,7 @@ class Calibration:
 
     free_before_load_bytes: int | None = None
     free_after_load_bytes: int | None = None
+    draft_weights_bytes: int | None = None
     graph_bytes: int | None = None
     prefill_graph: bool = True  # whether graph_bytes holds a prefill graph, if the measured version captured one
     graph_batch: int | None = None  # the largest decode graph among graph_bytes
@@ -58,6 +59,7 @@ def calibration_from_dict(data: Any) -> Calibration:
     found = Calibration(
         free_before_load_bytes=fields.optional_whole("free_before_load_bytes", 1, _MAX_BYTES),
         free_after_load_bytes=fields.optional_whole("free_after_load_bytes", 0, _MAX_BYTES),
+        draft_weights_bytes=fields.optional_whole("draft_weights_bytes", 0, _MAX_BYTES),
         graph_bytes=fields.optional_whole("graph_bytes", 0, _MAX_BYTES),
         prefill_graph=fields.flag("prefill_graph") if fields.has("prefill_graph") else Calibration.prefill_graph,
         graph_batch=fields.optional_whole("graph_batch", 0, _MAX_BYTES),

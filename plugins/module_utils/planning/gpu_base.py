@@ -6,22 +6,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB, gib_to_bytes
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import Calibration
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import GpuSeen, HostSeen
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import Parallelism, Speculation
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.weights import mtp_weights, rank_weights
 
 # RTX PRO 6000 Blackwell, driver of early 2026: nvidia-smi shows 97,887 MiB in all, NVML 95.01 GiB free on the empty card,
 # and the engine found 94.04 GiB free when its 8 ranks were about to load (design host, 2026-02-24).
 DRIVER_BYTES = 97_887 * MIB - gib_to_bytes("95.01")
 CONTEXT_BYTES = gib_to_bytes("95.01") - gib_to_bytes("94.04")
-# Norms, routers, latent projections and the vision tower are whole on every rank. Kimi-K2.5's come to 2 to 3 % of its
-# checkpoint; where nothing better is known 3 % are taken.
-_REPLICATED_SHARE = 0.03
 # Cards of one name differ by less than this in what their driver takes; more than this is another tenant.
 _EMPTY_WITHIN_BYTES = 256 * MIB
+_DRAFT = "draft weights"
 
 
 def gpu_base(
@@ -54,33 +55,33 @@ def _context(card: GpuSeen, calibration: Calibration, ranks: int) -> tuple[int, 
     return min(max(0, known), free), calibration.source
 
 
-def weights_line(model: ModelSpec, host: HostSeen, calibration: Calibration, ranks: int, base_bytes: int) -> Line:
-    """The weights of one rank: measured by anybody, else from the checkpoint's size."""
+def weights_line(
+    model: ModelSpec, host: HostSeen, calibration: Calibration, parallelism: Parallelism, base_bytes: int
+) -> Line:
+    """The weights of one rank: measured by anybody, else placed from the checkpoint."""
     if host.free_after_load_bytes is not None:
         return Line("weights", max(0, base_bytes - host.free_after_load_bytes), "operator")
-    if calibration.weights_bytes is not None and (calibration.ranks is None or calibration.ranks == ranks):
+    if calibration.weights_bytes is not None and calibration.ranks in (None, parallelism.world):
         return Line("weights", calibration.weights_bytes, calibration.source)
-    weights = model.weights
-    if weights.per_rank_bytes is not None and weights.per_rank_tp in (None, ranks):
-        return Line("weights", weights.per_rank_bytes, "profile")
-    return estimated_weights(model, ranks)
+    return rank_weights(model, parallelism)
 
 
-def estimated_weights(model: ModelSpec, ranks: int) -> Line:
-    """Sharded tensors divided by the ranks, replicated ones whole."""
-    weights = model.weights
-    if ranks == 1:
-        return Line("weights", weights.total_bytes, weights.source)
-    if weights.replicated_bytes is None:
-        replicated = int(weights.total_bytes * _REPLICATED_SHARE)
-        source = f"estimate: {weights.source}, 3 % replicated"
-    else:
-        replicated, source = (
-            min(weights.replicated_bytes, weights.total_bytes),
-            f"estimate: {weights.source}, replicated by tensor name",
-        )
-    sharded = weights.total_bytes - replicated
-    return Line("weights", replicated + -(-sharded // ranks), source)
+def draft_weights_line(
+    model: ModelSpec, speculation: Speculation | None, calibration: Calibration, parallelism: Parallelism
+) -> Line | None:
+    """What drafts: a checkpoint of its own, placed like the model, or layers of the model's checkpoint. None where nothing is loaded for it."""
+    if speculation is None or speculation.algorithm == "NGRAM":
+        return None
+    if calibration.draft_weights_bytes is not None and calibration.ranks in (None, parallelism.world):
+        return Line(_DRAFT, calibration.draft_weights_bytes, calibration.source)
+    if speculation.draft is not None:
+        line = rank_weights(speculation.draft, replace(parallelism, pp=1))
+        return Line(_DRAFT, line.size_bytes, line.source)
+    placed = mtp_weights(model, parallelism)
+    if placed is not None:
+        return placed
+    share = rank_weights(model, parallelism).size_bytes * (model.draft_layers or 1) // model.layers
+    return Line(_DRAFT, share, "estimate: as much as so many of the model's layers")
 
 
 def _free_bytes(gpu: GpuSeen) -> int:

@@ -9,23 +9,39 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Ledger, Line
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import DevicePools
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.requests import RunningRequests
 
 
 @dataclass(frozen=True)
 class GpuBudget:
-    """What the engine will allocate on a card at this fraction. `profiled_tokens` is before max_total_tokens and page alignment."""
+    """What the engine will allocate on a card at this fraction. `stages` are the pools of each pipeline stage, `weights_bytes` those of model and draft.
+
+    `activations` is what a prefill chunk of `chunk_tokens` takes of the headroom.
+    """
 
     ledger: Ledger
     base_bytes: int
     weights_bytes: int
     fraction: float
-    profiled_tokens: int
-    tokens: int
-    cell_bytes: int
-    requests: RunningRequests
+    stages: tuple[DevicePools, ...]
     graph_batch: int
+    graph_bytes: int
+    chunk_tokens: int
+    activations: Line
+
+    @property
+    def pools(self) -> DevicePools:
+        """Those of the stage that decides how many tokens there are."""
+        return poorest(self.stages)
+
+    @property
+    def tokens(self) -> int:
+        return self.pools.tokens
+
+    @property
+    def requests(self) -> RunningRequests:
+        return self.pools.requests
 
     @property
     def headroom_bytes(self) -> int:
@@ -33,40 +49,48 @@ class GpuBudget:
         return self.ledger.left_bytes
 
     def as_dict(self) -> dict[str, Any]:
+        cell = cell_bytes(self.pools)
         return {
             "base_bytes": self.base_bytes,
             "tokens": self.tokens,
-            "cell_bytes": self.cell_bytes,
-            "kv_bytes": self.tokens * self.cell_bytes,
+            "cell_bytes": cell,
+            "kv_bytes": self.tokens * cell,
             "headroom_bytes": self.headroom_bytes,
             "mem_fraction_static": self.fraction,
             "max_running_requests": self.requests.limit,
             "graph_batch": self.graph_batch,
+            "chunked_prefill_size": self.chunk_tokens,
+            "activations": self.activations.as_dict(),
             "capacity": self.ledger.capacity.as_dict(),
             "lines": [line.as_dict() for line in self.ledger.lines],
         }
 
 
-def profiled_tokens(base_bytes: int, weights_bytes: int, reserve_bytes: int, fraction: float, cell_bytes: int) -> int:
-    """Tokens of the device pool before alignment, 0 where the weights leave nothing.
-
-    The engine reckons in floats of GiB (0.5.9 to 0.5.23); the same steps in the same order give the same last token.
-    """
-    free_before, free_after = base_bytes / GIB, (base_bytes - weights_bytes) / GIB
-    rest = free_after - free_before * (1 - fraction) - reserve_bytes / GIB
-    return max(0, int(rest * GIB) // cell_bytes)
+def poorest(stages: tuple[DevicePools, ...]) -> DevicePools:
+    return next((stage for stage in stages if stage.poorest), stages[0])
 
 
-def aligned(tokens: int, page_size: int) -> int:
-    return tokens // page_size * page_size
+def cell_bytes(pools: DevicePools) -> int:
+    """Bytes of one of the tokens that the engine counts: in the pool of full attention, or in the first one where no layer sees every token."""
+    full = [pool for pool in pools.pools if pool.kind == "full"] or list(pools.pools)
+    return full[0].slot_bytes if full else 0
 
 
-def pool_lines(
-    tokens: int, page_size: int, cell_bytes: int, requests: RunningRequests, source: str
-) -> tuple[Line, ...]:
-    """The KV cache, the padding page that every pool has in front, and the table of requests."""
-    return (
-        Line("KV cache", tokens * cell_bytes, f"{source}: {tokens:,} tokens of {cell_bytes:,} bytes"),
-        Line("padding page", page_size * cell_bytes, source),
-        Line("request table", requests.table_bytes, f"{source}: {requests.rows:,} requests"),
-    )
+def pool_lines(pools: DevicePools, source: str) -> tuple[Line, ...]:
+    """Each pool, what the pools allocate beside their slots, and the table of requests."""
+    requests = pools.requests
+    lines = [
+        Line(
+            pool.name,
+            pool.slots * pool.slot_bytes,
+            f"{source}: {pool.slots:,} {_SLOTS.get(pool.kind, 'tokens')} of {pool.slot_bytes:,} bytes",
+        )
+        for pool in pools.pools
+    ]
+    padding = sum(pool.padding_slots * pool.slot_bytes for pool in pools.pools)
+    lines.append(Line("padding page", padding, source))
+    lines.append(Line("request table", requests.table_bytes, f"{source}: {requests.rows:,} requests"))
+    return tuple(lines)
+
+
+_SLOTS = {"state": "requests", "draft_state": "requests"}

@@ -81,9 +81,9 @@ def _gpu_notes(request: PlanRequest, gpu: GpuBudget) -> list[str]:
         notes.append(
             f"mem_fraction_static is not given: {gpu.fraction:g} is chosen, the highest of the proposed ones that keeps the headroom."
         )
-    if serving.max_total_tokens is not None and serving.max_total_tokens > gpu.profiled_tokens:
+    if serving.max_total_tokens is not None and serving.max_total_tokens > gpu.pools.profiled_tokens:
         notes.append(
-            f"max_total_tokens {serving.max_total_tokens:,} is more than the {gpu.profiled_tokens:,} tokens that fit: the engine takes the latter."
+            f"max_total_tokens {serving.max_total_tokens:,} is more than the {gpu.pools.profiled_tokens:,} tokens that fit: the engine takes the latter."
         )
     if gpu.requests.cut_from is not None:
         notes.append(

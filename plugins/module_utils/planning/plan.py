@@ -9,10 +9,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_to_bytes
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.choice import Choice
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device_pool import needed_headroom_bytes
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget, cell_bytes
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_budget import HostBudget
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostCache
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.pool_request import speculation
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import DevicePools
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.requests import RunningRequests
@@ -27,42 +30,58 @@ class MemoryPlan:
 
     request: PlanRequest
     gpu: GpuBudget | None  # None on a CPU
-    tokens: int
-    requests: RunningRequests
-    cell_bytes: int
+    pools: DevicePools  # of one rank
     host: HostBudget
     pool: HostCache | None
     size_gb_that_fits: int
     start: StartEstimate
     settings: Mapping[str, Any]
+    choices: tuple[Choice, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     forced: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def tokens(self) -> int:
+        """What the engine logs: of one group with attention data parallelism."""
+        return self.pools.tokens
+
+    @property
+    def requests(self) -> RunningRequests:
+        return self.pools.requests
+
+    @property
+    def cell_bytes(self) -> int:
+        return cell_bytes(self.pools)
+
+    @property
     def concurrent_requests(self) -> int:
-        return self.tokens // self.request.serving.request_tokens
+        """Of all groups."""
+        return self.tokens // self.request.serving.request_tokens * self.request.serving.dp
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types and no time stamp: the same input gives the same bytes."""
-        request = self.request
-        ranks = request.serving.tp
+        request, serving, cell = self.request, self.request.serving, self.cell_bytes
         return {
             "schema": SCHEMA,
             "engine": {"version": request.rules.engine_version, "dialect": request.dialect},
-            "device": request.serving.device,
-            "ranks": ranks,
+            "device": serving.device,
+            "ranks": request.ranks,
+            "parallel": {"tp": serving.tp, "pp": serving.pp, "dp": serving.dp},
             "model": {"name": request.model.name, "identity": request.model.identity},
+            "speculation": self._speculation(),
             "gpu": self._gpu(),
             "host": self.host.as_dict(),
             "host_cache": self._host_cache(),
-            "pool": {"tokens": self.tokens, "cell_bytes": self.cell_bytes, "kv_bytes": self.tokens * self.cell_bytes},
+            "pool": {"tokens": self.tokens, "cell_bytes": cell, "kv_bytes": self.tokens * cell},
+            "pools": [pool.as_dict() for pool in self.pools.pools],
             "concurrency": {
-                "request_tokens": request.serving.request_tokens,
+                "request_tokens": serving.request_tokens,
                 "requests": self.concurrent_requests,
                 "max_running_requests": self.requests.limit,
             },
+            "choices": [choice.as_dict() for choice in self.choices],
             "start": self.start.as_dict(),
             "arguments": dict(sorted(self.arguments.items())),
             "refusals": [refusal.as_dict() for refusal in self.refusals],
@@ -72,13 +91,26 @@ class MemoryPlan:
             "observation": request.host.as_dict(),
         }
 
+    def _speculation(self) -> dict[str, Any] | None:
+        drafting = speculation(self.request)
+        if drafting is None:
+            return None
+        draft = drafting.draft
+        return {
+            "algorithm": drafting.algorithm,
+            "steps": drafting.steps,
+            "topk": drafting.topk,
+            "draft_tokens": drafting.draft_tokens,
+            "draft": {"name": draft.name, "identity": draft.identity} if draft else None,
+        }
+
     def _gpu(self) -> dict[str, Any] | None:
         if self.gpu is None:
             return None
         return {
             **self.gpu.as_dict(),
             "cards": [card.index for card in self.request.gpus],
-            "headroom_wished_bytes": gib_to_bytes(self.request.serving.headroom_gib),
+            "headroom_wished_bytes": needed_headroom_bytes(self.request, self.gpu),
         }
 
     def _host_cache(self) -> dict[str, Any]:

@@ -11,28 +11,37 @@ from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
 from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device_pool import (
-    cell_of,
-    chosen_budget,
-    cpu_pool,
-    highest_fraction,
-    wanted_headroom_bytes,
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.choice import (
+    aimed,
+    cache_choices,
+    gpu_choices,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.graphs import bracket_of
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostCache
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device_pool import chosen_budget, cpu_pools
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget, poorest
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_refusals import gpu_refusals
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_plan import plan_host_cache
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.notes import plan_notes
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import DevicePools, Pool
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.pool_request import speculation
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import DevicePools
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.preflight import preflight
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report import report_lines
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.settings import settings_of
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.start_estimate import start_estimate
 
-_ALWAYS_FATAL = ("attention", "tensor_parallel", "visible_devices", "gpu_count", "weights", "max_total_tokens")
+_ALWAYS_FATAL = (
+    "attention",
+    "data_parallel",
+    "tensor_parallel",
+    "pipeline",
+    "speculation",
+    "visible_devices",
+    "gpu_count",
+    "weights",
+    "max_total_tokens",
+)
 
 
 def plan_memory(request: PlanRequest) -> MemoryPlan:
@@ -63,98 +72,40 @@ def refused(refusals: Iterable[Refusal], **details: Any) -> PlanningError:
     return PlanningError(" ".join(sentences), refusals=[refusal.as_dict() for refusal in told], **details)
 
 
-def _planned(request: PlanRequest, early: tuple[Refusal, ...]) -> MemoryPlan:
-    serving, refusals = request.serving, list(early)
-    cell = cell_of(request)
+def _planned(asked: PlanRequest, early: tuple[Refusal, ...]) -> MemoryPlan:
+    request, refusals = aimed(asked), list(early)
+    serving = request.serving
     gpu: GpuBudget | None = None
     in_host: tuple[Line, ...] = ()
+    stages: tuple[DevicePools, ...]
     if serving.device == "cpu":
-        tokens, requests, in_host = cpu_pool(request)
+        pools, in_host = cpu_pools(request)
+        stages = (pools,)
     else:
         gpu = chosen_budget(request, serving.cached)
-        tokens, requests = gpu.tokens, gpu.requests
-        refusals += _gpu_refusals(request, gpu)
-    kv_cache = Pool("KV cache", "full", tokens, cell, request.page_size)
-    stage = DevicePools(tokens, gpu.profiled_tokens if gpu else tokens, requests, (kv_cache,))
-    planned = plan_host_cache(request, (stage,), in_host=in_host)
+        refusals += gpu_refusals(request, gpu)
+        stages = gpu.stages
+    pools = poorest(stages)
+    # Where there is no device pool there is none to mirror, and the refusal says so.
+    cached = (
+        request
+        if pools.tokens
+        else replace(request, serving=replace(serving, hicache=False, hicache_size=None, hicache_ratio=None))
+    )
+    planned = plan_host_cache(cached, stages, speculation(request), in_host)
     refusals += planned.refusals
     weights = request.model.weights
     pinned = planned.cache.bytes_total if planned.cache else 0
     return MemoryPlan(
         request=request,
         gpu=gpu,
-        tokens=tokens,
-        requests=requests,
-        cell_bytes=cell,
+        pools=pools,
         host=planned.host,
         pool=planned.cache,
         size_gb_that_fits=planned.size_gb_that_fits,
         start=start_estimate(weights.total_bytes, pinned, weights.files, serving.disk_bytes_per_second, serving.device),
-        settings=_settings(request, gpu, planned.cache),
+        settings=settings_of(request, gpu, planned.cache),
+        choices=(*gpu_choices(asked, request, gpu), *cache_choices(asked, planned.cache)),
         refusals=tuple(refusals),
-        notes=request.notes + planned.notes + plan_notes(request, gpu, tokens, planned.cache),
+        notes=request.notes + planned.notes + plan_notes(request, gpu, pools.tokens, planned.cache),
     )
-
-
-def _gpu_refusals(request: PlanRequest, gpu: GpuBudget) -> list[Refusal]:
-    if gpu.tokens == 0:
-        least = gpu.weights_bytes / gpu.base_bytes if gpu.base_bytes else 1.0
-        return [
-            Refusal(
-                "gpu_memory",
-                f"The weights take {gib_text(gpu.weights_bytes)} of each card's {gib_text(gpu.base_bytes)}, "
-                f"which leaves no KV cache at mem_fraction_static {gpu.fraction:g}; "
-                + (
-                    f"expected a fraction above {least:.4f}: raise mem_fraction_static."
-                    if least < 1
-                    else "expected weights that fit: raise tp, or choose a smaller checkpoint."
-                ),
-            )
-        ]
-    wanted = wanted_headroom_bytes(request)
-    if gpu.headroom_bytes >= wanted:
-        return []
-    highest = highest_fraction(request, request.serving.cached)
-    advice = (
-        f"At most {highest:g} leaves that: lower mem_fraction_static."
-        if highest
-        else "No fraction leaves that: lower context_length, max_running_requests or cuda_graph_max_bs."
-    )
-    return [
-        Refusal(
-            "headroom",
-            f"mem_fraction_static {gpu.fraction:g} leaves {gib_text(gpu.headroom_bytes)} free on each card "
-            f"after graph capture; the first large prefill needs room, "
-            f"and {gib_text(wanted)} are asked for (headroom_gib). {advice}",
-        )
-    ]
-
-
-def _settings(request: PlanRequest, gpu: GpuBudget | None, pool: HostCache | None) -> dict[str, Any]:
-    """What the engine is told, by serving key. Figures that the plan counts on are told even where the engine's default is the same."""
-    serving = request.serving
-    told: dict[str, Any] = {
-        "device": serving.device,
-        "tp": serving.tp,
-        "mem_fraction_static": gpu.fraction if gpu else serving.mem_fraction_static,
-        "context_length": request.context_length,
-        "max_running_requests": serving.max_running_requests,
-        "max_total_tokens": serving.max_total_tokens,
-        "chunked_prefill_size": serving.chunked_prefill_size,
-        "max_prefill_tokens": serving.max_prefill_tokens,
-        "cuda_graph_max_bs": serving.cuda_graph_max_bs if gpu else None,
-        "page_size": serving.page_size,
-        "kv_cache_dtype": serving.kv_cache_dtype,
-    }
-    if gpu is not None and serving.chunked_prefill_size is None:
-        told["chunked_prefill_size"] = bracket_of(request.rules, request.gpus[0].total_bytes).chunked_prefill_size
-    if pool is not None:
-        told.update(
-            hicache=True,
-            hicache_size=pool.size_gb,
-            hicache_ratio=pool.ratio,
-            hicache_write_policy=serving.hicache_write_policy,
-            hicache_io_backend=serving.hicache_io_backend,
-            hicache_mem_layout=serving.hicache_mem_layout,
-        )
-    return {key: value for key, value in told.items() if value is not None}

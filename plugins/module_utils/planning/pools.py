@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.requests import RunningRequests
@@ -99,6 +100,15 @@ class Pool:
     @property
     def size_bytes(self) -> int:
         return (self.slots + self.padding_slots) * self.slot_bytes
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "slots": self.slots,
+            "slot_bytes": self.slot_bytes,
+            "size_bytes": self.size_bytes,
+        }
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ from typing import Callable
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import (
     GqaGeometry,
-    MlaGeometry,
     OtherAttention,
+    kv_geometries,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.visible_cards import VARIABLE, visible_cards
 
-# Flags whose memory the plan does not count yet: speculation, other parallelisms, adapters.
+# Flags whose memory the plan does not count: other parallelisms, adapters. What a wish says is refused among the flags before this.
 UNPLANNED = (
     "attention-context-parallel-size",
     "attention-data-parallel-size",
@@ -30,13 +30,10 @@ UNPLANNED = (
     "enable-lora",
     "lora-paths",
     "nnodes",
-    "pipeline-parallel-size",
-    "pp-size",
-    "speculative-algorithm",
-    "speculative-draft-model-path",
 )
 _NEUTRAL: tuple[object, ...] = (None, False, 0, 1, "", [])
 _TP_SHOWN = 64
+_DRAFTED_BY_MTP = ("EAGLE", "NEXTN")
 
 
 def preflight(request: PlanRequest) -> tuple[Refusal, ...]:
@@ -46,40 +43,84 @@ def preflight(request: PlanRequest) -> tuple[Refusal, ...]:
 
 def _attention(request: PlanRequest) -> Refusal | None:
     attention = request.model.attention
-    if isinstance(attention, (MlaGeometry, GqaGeometry)):
+    if not isinstance(attention, OtherAttention):
         return None
-    what = attention.what if isinstance(attention, OtherAttention) else "layers of several kinds"
     return Refusal(
         "attention",
-        f"{request.model.name} ({request.model.architecture}) has {what}; planning knows multi-head, grouped-query and latent (MLA) attention "
-        "with one kind of layer. Choose such a model.",
+        f"{request.model.name} ({request.model.architecture}) has {attention.what}; planning knows multi-head, grouped-query, latent (MLA), sliding-window and "
+        "linear attention. Choose such a model.",
     )
 
 
-def possible_tp(model: ModelSpec) -> list[int]:
+def possible_tp(model: ModelSpec, dp: int) -> list[int]:
     """The tensor parallel sizes that divide what has to be divided."""
-    return [tp for tp in range(1, min(_TP_SHOWN, model.attention.heads) + 1) if _divides(model, tp) is None]
+    return [
+        tp for tp in range(dp, min(_TP_SHOWN, model.attention.heads * dp) + 1, dp) if _divides(model, tp, dp) is None
+    ]
 
 
-def _divides(model: ModelSpec, tp: int) -> str | None:
-    attention = model.attention
-    if attention.heads % tp:
+def _divides(model: ModelSpec, tp: int, dp: int) -> str | None:
+    """What a size does not divide. Attention is divided among the ranks of one data parallel group, experts among all."""
+    attention, group = model.attention, tp // dp
+    if attention.heads % group:
         return f"its {attention.heads} attention heads"
-    if isinstance(attention, GqaGeometry) and attention.kv_heads % tp and tp % attention.kv_heads:
-        return f"its {attention.kv_heads} key-value heads, nor is it a multiple of them"
+    for geometry in kv_geometries(attention):
+        if isinstance(geometry, GqaGeometry) and geometry.kv_heads % group and group % geometry.kv_heads:
+            return f"its {geometry.kv_heads} key-value heads, nor is it a multiple of them"
     if model.experts is not None and model.experts % tp:
         return f"its {model.experts} experts"
     return None
 
 
 def _tensor_parallel(request: PlanRequest) -> Refusal | None:
-    what = _divides(request.model, request.serving.tp)
+    tp, dp = request.serving.tp, request.serving.dp
+    if tp % dp:
+        return Refusal(
+            "data_parallel",
+            f"serving.dp is {dp} and serving.tp is {tp}; attention data parallelism divides the ranks of tp into groups: "
+            f"set dp to one of {', '.join(str(number) for number in range(1, tp + 1) if tp % number == 0)}.",
+        )
+    what = _divides(request.model, tp, dp)
     if what is None:
         return None
-    choices = ", ".join(str(tp) for tp in possible_tp(request.model))
+    choices = ", ".join(str(size) for size in possible_tp(request.model, dp))
+    groups = "" if dp == 1 else f" in {dp} groups"
     return Refusal(
         "tensor_parallel",
-        f"serving.tp is {request.serving.tp}, which does not divide {what} ({request.model.name}): set tp to one of {choices}.",
+        f"serving.tp is {tp}{groups}, which does not divide {what} ({request.model.name}): set tp to one of {choices}.",
+    )
+
+
+def _pipeline(request: PlanRequest) -> Refusal | None:
+    if request.serving.pp <= request.model.layers:
+        return None
+    return Refusal(
+        "pipeline",
+        f"serving.pp is {request.serving.pp} and {request.model.name} has {request.model.layers} layers; a stage needs one at least: lower pp.",
+    )
+
+
+def _speculation(request: PlanRequest) -> Refusal | None:
+    """The engine drafts with a checkpoint of its own, or with the layers for multi-token prediction of the served one."""
+    algorithm = request.serving.speculative_algorithm
+    if algorithm is None or algorithm == "NGRAM":
+        return None
+    if request.serving.device == "cpu":
+        return Refusal(
+            "speculation",
+            f"serving.speculative_algorithm is {algorithm} and device is cpu, where nobody has seen it work: leave it out.",
+        )
+    if request.draft is not None or (algorithm in _DRAFTED_BY_MTP and request.model.draft_layers):
+        return None
+    own = (
+        "and none inside the checkpoint either (it has no MTP layers)"
+        if algorithm in _DRAFTED_BY_MTP
+        else "which this algorithm needs"
+    )
+    return Refusal(
+        "speculation",
+        f"serving.speculative_algorithm is {algorithm}, and no draft model is given, {own}. "
+        "Set inference_draft_model_path to the draft's directory, or leave the algorithm out.",
     )
 
 
@@ -91,10 +132,15 @@ def _visible_devices(request: PlanRequest) -> Refusal | None:
 
 
 def _gpu_count(request: PlanRequest) -> Refusal | None:
-    tp, cards = request.serving.tp, request.host.gpus
-    if request.serving.device != "cuda" or len(request.gpus) == tp or _visible_devices(request) is not None:
+    ranks, cards = request.ranks, request.host.gpus
+    if request.serving.device != "cuda" or len(request.gpus) == ranks or _visible_devices(request) is not None:
         return None
-    asks = f"serving.tp is {tp} and asks for {tp} usable GPU{'s' if tp > 1 else ''}"
+    what = (
+        "serving.tp"
+        if request.serving.pp == 1
+        else f"serving.tp x serving.pp ({request.serving.tp} x {request.serving.pp})"
+    )
+    asks = f"{what} is {ranks} and asks for {ranks} usable GPU{'s' if ranks > 1 else ''}"
     error = (request.host.driver_error or "").rstrip(". ")
     if not cards:
         return Refusal(
@@ -106,7 +152,7 @@ def _gpu_count(request: PlanRequest) -> Refusal | None:
     )
     usable = sum(gpu.usable for gpu in cards)
     advice = "Bring the missing ones back or lower tp" if broken else "Lower tp or add cards"
-    if usable >= tp:
+    if usable >= ranks:
         visible = f"{VARIABLE} in the environment, " if VARIABLE in request.environment else ""
         advice = f"{visible}base-gpu-id and gpu-id-step in arguments lead to {len(request.gpus)} of them: remove those or lower tp"
     return Refusal("gpu_count", f"{asks}; this host has {len(cards)}, of which {usable} can be used{broken}. {advice}.")
@@ -182,6 +228,8 @@ def _radix_cache(request: PlanRequest) -> Refusal | None:
 _CHECKS: tuple[Callable[[PlanRequest], Refusal | None], ...] = (
     _attention,
     _tensor_parallel,
+    _pipeline,
+    _speculation,
     _visible_devices,
     _gpu_count,
     _gpu_balance,

@@ -42,9 +42,9 @@ def engine_text(plan: Mapping[str, Any]) -> str:
 
 
 def choice_text(choice: Mapping[str, Any]) -> str:
-    """One chosen value: by whom, why, and what it costs."""
-    costs = f" Costs: {choice['costs']}" if choice.get("costs") else ""
-    return f"Chosen by the {choice['by']}: {choice['name']} {choice['value']}: {choice['why']}{costs}"
+    """One value that was decided: by whom, why, and what it costs."""
+    costs = f"; costs: {choice['costs']}" if choice.get("costs") else ""
+    return f"Decided: {choice['name']} {choice['value']} ({choice['by']}, {choice['why']}){costs}"
 
 
 def refusal_lines(plan: Mapping[str, Any]) -> list[str]:

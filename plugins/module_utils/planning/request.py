@@ -33,6 +33,13 @@ class PlanRequest:
     recorded_calibration: bool = False  # measured at an earlier start of this instance, and so part of the plan
     environment: Mapping[str, Any] = field(default_factory=dict)  # of the engine's process
     unsuited: tuple[Unsuited, ...] = ()  # what the profile warns of
+    draft: ModelSpec | None = None  # a checkpoint of its own that drafts; None where the model's own MTP layers do
+    draft_model_path: str | None = None
+
+    @property
+    def ranks(self) -> int:
+        """GPU worker processes, each with a card of its own: tp of each pipeline stage."""
+        return self.serving.tp * self.serving.pp
 
     @property
     def kv_cache_dtype(self) -> str:
@@ -70,7 +77,7 @@ class PlanRequest:
         """The cards that the engine will use: the first ones that it sees, or those that base-gpu-id and gpu-id-step lead to among them."""
         first, step = max(0, self.arguments.get("base-gpu-id") or 0), max(1, self.arguments.get("gpu-id-step") or 1)
         seen, _refusal = visible_cards(self.host.gpus, self.environment)
-        return seen[first::step][: self.serving.tp]
+        return seen[first::step][: self.ranks]
 
     @property
     def multimodal_reserve_bytes(self) -> int:

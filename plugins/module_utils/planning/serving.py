@@ -14,14 +14,22 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.field
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import FORCEABLE, Refusal
 
 _COUNT_MAX = 1 << 40
+TARGETS = ("latency", "long_context", "throughput")
+_FRACTIONS = ("mem_fraction_static", "hicache_ratio", "swa_full_tokens_ratio", "mamba_full_memory_ratio")
 
 
 @dataclass(frozen=True)
 class ServingPolicy:
-    """Wishes; None means: not asked for, planning or the engine decides."""
+    """Wishes; None means: not asked for, planning or the engine decides.
+
+    `dp` above 1 is attention data parallelism: groups inside tp. `target` says what values that nobody fixed are chosen for.
+    """
 
     device: str = "cuda"
     tp: int = 1
+    pp: int = 1
+    dp: int = 1
+    target: str = "throughput"
     mem_fraction_static: float | None = None
     context_length: int | None = None
     max_running_requests: int | None = None
@@ -37,8 +45,16 @@ class ServingPolicy:
     hicache_write_policy: str | None = None
     hicache_io_backend: str | None = None
     hicache_mem_layout: str | None = None
+    speculative_algorithm: str | None = None
+    speculative_num_steps: int | None = None
+    speculative_eagle_topk: int | None = None
+    speculative_num_draft_tokens: int | None = None
+    swa_full_tokens_ratio: float | None = None
+    mamba_full_memory_ratio: float | None = None
+    max_mamba_cache_size: int | None = None
+    mamba_ssm_dtype: str | None = None
     request_tokens: int = 4000
-    headroom_gib: float = 2.0
+    headroom_gib: float | None = None
     host_reserve_gib: float = 10.0
     disk_bytes_per_second: float = 2e9
     force: tuple[str, ...] = ()
@@ -70,6 +86,7 @@ def _one_of(*names: str) -> _Wish:
 
 
 _FRACTION = _Wish("a number above 0 and below 1", lambda value: is_number(value) and 0 < value < 1)
+_SHARE = _Wish("a number above 0 and at most 1", lambda value: is_number(value) and 0 < value <= 1)
 _POSITIVE = _Wish("a number above 0", lambda value: is_number(value) and 0 < value <= _COUNT_MAX)
 _SIZE_GIB = _Wish("a number of GiB, 0 or more", lambda value: is_number(value) and 0 <= value <= _COUNT_MAX)
 _FORCE = _Wish(
@@ -83,6 +100,9 @@ _FORCE = _Wish(
 WISHES: dict[str, _Wish] = {
     "device": _one_of("cuda", "cpu"),
     "tp": _count(),
+    "pp": _count(),
+    "dp": _count(),
+    "target": _one_of(*TARGETS),
     "mem_fraction_static": _FRACTION,
     "context_length": _count(),
     "max_running_requests": _count(),
@@ -104,6 +124,14 @@ WISHES: dict[str, _Wish] = {
     "hicache_write_policy": _one_of("write_back", "write_through", "write_through_selective"),
     "hicache_io_backend": _one_of("direct", "kernel"),
     "hicache_mem_layout": _one_of("layer_first", "page_first", "page_first_direct"),
+    "speculative_algorithm": _one_of("DFLASH", "EAGLE", "EAGLE3", "NEXTN", "NGRAM", "STANDALONE"),
+    "speculative_num_steps": _count(),
+    "speculative_eagle_topk": _count(),
+    "speculative_num_draft_tokens": _count(),
+    "swa_full_tokens_ratio": _SHARE,
+    "mamba_full_memory_ratio": _POSITIVE,
+    "max_mamba_cache_size": _count(),
+    "mamba_ssm_dtype": _one_of("bfloat16", "float32"),
     "request_tokens": _count(),
     "headroom_gib": _SIZE_GIB,
     "host_reserve_gib": _SIZE_GIB,
@@ -134,8 +162,8 @@ def serving_from_dict(data: Mapping[str, Any]) -> ServingPolicy:
                 if isinstance(value, str) and value.replace(".", "", 1).isdigit()
                 else " Correct it in inference_serving or in the profile."
             )
-            raise _refused("serving_value", f"serving.{key} is {seen(value)}; expected {wish.expected}.{advice}")
-    for key in ("mem_fraction_static", "hicache_ratio"):
+            raise _refused("serving_value", f"serving.{key} is {_shown(key, value)}; expected {wish.expected}.{advice}")
+    for key in _FRACTIONS:
         if key in given:
             given[key] = float(given[key])
     if "force" in given:
@@ -147,6 +175,13 @@ def serving_from_dict(data: Mapping[str, Any]) -> ServingPolicy:
             "serving.hicache is false, and yet hicache_size or hicache_ratio is given: leave the size and the ratio out, or set hicache to true.",
         )
     return policy
+
+
+def _shown(key: str, value: Any) -> str:
+    """A list of refusals is shown by what is wrong in it."""
+    if key != "force" or not isinstance(value, (list, tuple)):
+        return seen(value)
+    return f"a list with {', '.join(seen(name) for name in value if name not in FORCEABLE)}"
 
 
 def _refused(name: str, message: str) -> PlanningError:

@@ -40,13 +40,18 @@ class StartEstimate:
         }
 
 
+def pin_seconds(pinned_bytes: int) -> int:
+    """Whole seconds that pinning takes, all ranks together."""
+    return math.ceil(pinned_bytes / _PIN_BYTES_PER_SECOND)
+
+
 def start_estimate(
     weights_bytes: int, pinned_bytes: int, shards: int, disk_bytes_per_second: float, device: str
 ) -> StartEstimate:
     return StartEstimate(
         weights_bytes=weights_bytes,
         load_seconds=math.ceil(weights_bytes / disk_bytes_per_second),
-        pin_seconds=math.ceil(pinned_bytes / _PIN_BYTES_PER_SECOND),
+        pin_seconds=pin_seconds(pinned_bytes),
         other_seconds=_OTHER_SECONDS[device],
         shards=shards,
     )

@@ -44,13 +44,19 @@ def test_the_fraction_that_died_is_refused(plan):
         plan(mem_fraction_static=0.93)
     assert str(refused.value) == (
         "mem_fraction_static 0.93 leaves 0.83 GiB free on each card after graph capture; the first large prefill needs room, "
-        "and 2.00 GiB are asked for (headroom_gib). At most 0.917 leaves that: lower mem_fraction_static. Or force it with force: [headroom]."
+        "and 0.88 GiB are what a chunk of 8,192 tokens takes (estimate: 8 rows of the hidden size for each of 8,192 tokens). "
+        "At most 0.929 leaves that: lower mem_fraction_static. Or force it with force: [headroom]."
     )
     assert [(row["name"], row["overridable"]) for row in refused.value.details["refusals"]] == [("headroom", True)]
 
 
 def test_what_the_refusal_proposes_is_accepted(plan):
-    assert plan(mem_fraction_static=0.917).gpu.headroom_bytes >= 2 * GIB
+    planned = plan(mem_fraction_static=0.929)
+    assert planned.gpu.headroom_bytes >= planned.gpu.activations.size_bytes
+
+
+def test_the_first_fraction_that_is_proposed_is_one_that_served(plan):
+    assert plan(mem_fraction_static=None).gpu.fraction == 0.88
 
 
 def test_the_forced_fraction_is_planned_and_said(plan):

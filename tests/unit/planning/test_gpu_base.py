@@ -14,12 +14,12 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.calib
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_base import (
     CONTEXT_BYTES,
     DRIVER_BYTES,
-    estimated_weights,
     gpu_base,
     weights_line,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import GpuSeen, HostSeen
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import Weights
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import Parallelism
 
 TOTAL = 97_887 * MIB
 EMPTY = TOTAL - DRIVER_BYTES
@@ -130,16 +130,5 @@ def test_a_card_smaller_than_its_context_has_no_base():
 )
 def test_weights_of_a_rank(kimi, after, calibration, weights, size, source):
     model = replace(kimi, weights=Weights(560 * GIB, 64, "safetensors", **weights))
-    line = weights_line(model, host(EMPTY, after=after), calibration, 8, gib_to_bytes("94.04"))
+    line = weights_line(model, host(EMPTY, after=after), calibration, Parallelism(8), gib_to_bytes("94.04"))
     assert (line.size_bytes, line.source) == (size, source)
-
-
-def test_without_tensor_names_three_percent_are_whole_on_each_rank(kimi):
-    model = replace(kimi, weights=Weights(1000, 1, "profile"))
-    line = estimated_weights(model, 8)
-    assert (line.size_bytes, line.source) == (30 + 122, "estimate: profile, 3 % replicated")
-
-
-def test_one_rank_holds_everything(kimi):
-    line = estimated_weights(replace(kimi, weights=Weights(1000, 1, "safetensors")), 1)
-    assert (line.size_bytes, line.source) == (1000, "safetensors")

@@ -76,7 +76,7 @@ class Page(HTMLParser):
 @pytest.fixture
 def data(plan):
     """A plan with everything that a page can show."""
-    made = plan(hicache_ratio=2.0, mem_fraction_static=0.92, force=["headroom"]).as_dict()
+    made = plan(hicache_ratio=2.0, mem_fraction_static=0.93, force=["headroom"]).as_dict()
     made["arguments"] = {"mem-fraction-static": 0.92, "trust-remote-code": True, "tool-call-parser": "kimi_k2"}
     made["choices"] = [{"name": "hicache_ratio", "value": 4.0, "by": "operator", "why": "asked for", "costs": "RAM"}]
     made["observation"]["memory"]["numa_nodes"] = [{"node": node, "total_bytes": 224 * GIB} for node in (0, 1)]

@@ -169,7 +169,7 @@ def test_report(plan):
         "  - padding page                                    0.00  plan",
         "  - request table                                   2.00  plan: 2,048 requests",
         "  - CUDA graphs                                     3.75  measured: an earlier start",
-        "  = free after graph capture                        5.53  headroom; 2.00 GiB wished for",
+        "  = free after graph capture                        5.53  headroom; 0.88 GiB wished for",
         "Host memory                                          GiB  source",
         "  available memory before the start               445.00  operator",
         "  - 8 rank processes                               32.00  measured: 2026-02-24 on the design host, 4 GiB for each",
@@ -180,6 +180,20 @@ def test_report(plan):
         "Host cache: hicache_ratio 4: 637,177 tokens, 44.78 GB on each rank, 358.21 GB in all",
         "Host after the start: 77.99 GiB available; free -h will show total 449Gi, used 371Gi, shared 0Gi, available 78Gi, give or take 2Gi",
         "Start: about 753 s (weights 274, pinning 359, the rest 120)",
+        "Decided: mem_fraction_static 0.88 (operator, leaves 5.53 GiB free after graph capture); "
+        "costs: 0.01 more holds about 14,369 tokens more and leaves 0.94 GiB less",
+        "Decided: max_running_requests 2048 (engine, the default of SGLang 0.5.9 for this card); costs: a table of 2.00 GiB; what comes beyond waits",
+        "Decided: cuda_graph_max_bs 512 (engine, the default of SGLang 0.5.9 for this card); costs: 3.75 GiB of graphs; larger batches decode without one",
+        "Decided: chunked_prefill_size 8192 (engine, the default of SGLang 0.5.9 for this card); "
+        "costs: about 0.88 GiB of the headroom while a chunk is computed",
+        "Decided: hicache_ratio 4.0 (operator, 637,177 tokens on each rank); "
+        "costs: 44.78 GB pinned on each rank, 358.21 GB in all, about 359 s of every start",
+        "Decided: hicache_write_policy write_through (engine, the default of SGLang 0.5.9); "
+        "costs: every new prefix is copied to the host at once, which takes PCIe bandwidth",
+        "Decided: hicache_io_backend kernel (engine, the default of SGLang 0.5.9); "
+        "costs: copies are made by a GPU kernel: fast for small pages, and it takes some of the GPU",
+        "Decided: hicache_mem_layout layer_first (engine, the default of SGLang 0.5.9); "
+        "costs: a page lies in pieces, one a layer, which is slow to store elsewhere",
         "Note: The context length is 262,144 and the pool holds 159,294 tokens: the engine rejects a request "
         "that is longer than the pool, not than the context.",
     ]

@@ -57,7 +57,7 @@ def test_tp_that_does_not_divide(plan, kimi, model, tp, message):
     ("kv_heads", "expected"), [(4, [1, 2, 4, 8, 16, 32]), (8, [1, 2, 4, 8, 16, 32]), (1, [1, 2, 4, 8, 16, 32])]
 )
 def test_possible_tp_with_copies_of_heads(llama, kv_heads, expected):
-    assert possible_tp(replace(llama, attention=GqaGeometry(32, kv_heads, 128, 128))) == expected
+    assert possible_tp(replace(llama, attention=GqaGeometry(32, kv_heads, 128, 128)), 1) == expected
 
 
 def test_no_gpu(plan):
@@ -221,8 +221,8 @@ def test_attention_that_is_not_sized(plan, kimi):
     model = replace(kimi, attention=OtherAttention("linear-attention layers", 64))
     assert refusal(plan, model=model) == (
         "attention",
-        "kimi-k2.5 (KimiK25ForConditionalGeneration) has linear-attention layers; planning knows multi-head, grouped-query and latent (MLA) attention "
-        "with one kind of layer. Choose such a model.",
+        "kimi-k2.5 (KimiK25ForConditionalGeneration) has linear-attention layers; planning knows multi-head, grouped-query, latent (MLA), "
+        "sliding-window and linear attention. Choose such a model.",
     )
 
 
@@ -254,7 +254,7 @@ def test_a_host_cache_without_the_radix_cache(plan):
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"speculative-algorithm": "EAGLE3"}, {"dp-size": 2}, {"pp-size": 2}, {"enable-dp-attention": True}]
+    "arguments", [{"dp-size": 2}, {"nnodes": 2}, {"enable-lora": True}, {"enable-dp-attention": True}]
 )
 def test_flags_whose_memory_is_not_counted(plan, arguments):
     (flag,) = arguments

@@ -74,11 +74,11 @@ def test_pools_that_a_plan_names():
 
 
 def test_choices_say_who_why_and_what_they_cost(plan):
-    told = {"name": "hicache_size", "value": 48, "by": "operator", "why": "asked for.", "costs": "384 GB in all."}
+    told = {"name": "hicache_size", "value": 48, "by": "operator", "why": "as asked", "costs": "384 GB in all"}
     data = plan().as_dict() | {"choices": [told, {**told, "name": "page_size", "value": 1, "costs": ""}]}
-    assert [line for line in report_lines(data) if line.startswith("Chosen")] == [
-        "Chosen by the operator: hicache_size 48: asked for. Costs: 384 GB in all.",
-        "Chosen by the operator: page_size 1: asked for.",
+    assert [line for line in report_lines(data) if line.startswith("Decided")] == [
+        "Decided: hicache_size 48 (operator, as asked); costs: 384 GB in all",
+        "Decided: page_size 1 (operator, as asked)",
     ]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import FORCEABLE
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import (
     WISHES,
     ServingPolicy,
@@ -34,10 +35,8 @@ def test_an_unknown_key_is_refused_with_those_that_are_known():
     name, message = refusal({"tensor_parallel": 8})
     assert name == "serving_key"
     assert message == (
-        "serving has the key 'tensor_parallel', which planning does not know; it knows chunked_prefill_size, context_length, cuda_graph_max_bs, "
-        "device, disk_bytes_per_second, force, headroom_gib, hicache, hicache_io_backend, hicache_mem_layout, hicache_ratio, hicache_size, "
-        "hicache_write_policy, host_reserve_gib, kv_cache_dtype, max_prefill_tokens, max_running_requests, max_total_tokens, mem_fraction_static, "
-        "page_size, request_tokens, tp. Correct the spelling, or give an engine flag that needs no planning in arguments."
+        f"serving has the key 'tensor_parallel', which planning does not know; it knows {', '.join(sorted(WISHES))}. "
+        "Correct the spelling, or give an engine flag that needs no planning in arguments."
     )
 
 
@@ -45,10 +44,7 @@ CORRECT = "Correct it in inference_serving or in the profile."
 UNQUOTE = "Write it without quotes."
 COUNT = "a whole number of at least 1"
 FRACTION = "a number above 0 and below 1"
-FORCE = (
-    "a list of refusals to override, out of context_length, gpu_balance, headroom, host_memory, memlock, numa_node, "
-    "unplanned_argument"
-)
+FORCE = f"a list of refusals to override, out of {', '.join(sorted(FORCEABLE))}"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +67,7 @@ FORCE = (
         ("chunked_prefill_size", 0, "0", "a whole number of at least 1, or -1 to turn chunking off", CORRECT),
         ("kv_cache_dtype", "fp4", "the text 'fp4'", "one of auto, bfloat16, bf16, fp8_e4m3, fp8_e5m2", CORRECT),
         ("force", "headroom", "the text 'headroom'", FORCE, CORRECT),
-        ("force", ["gpu_count"], "a list", FORCE, CORRECT),
+        ("force", ["headroom", "gpu_count"], "a list with the text 'gpu_count'", FORCE, CORRECT),
     ],
 )
 def test_a_wrong_value(key, value, seen, expected, advice):
