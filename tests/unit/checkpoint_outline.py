@@ -143,23 +143,33 @@ def _latent(name: str, config: dict[str, Any], kind: str) -> Iterator[Row]:
 
 
 def deepseek_rows(
-    config: dict[str, Any], experts: str, others: str, prefix: str = "", dense: str | None = None
+    config: dict[str, Any],
+    experts: str,
+    attention: str,
+    prefix: str = "",
+    mlp: str | None = None,
+    mtp: str | None = None,
 ) -> Iterator[Row]:
-    """DeepSeek-V3 and its kin; the MTP layers stand behind the others, with an embedding and a head of their own."""
+    """DeepSeek-V3 and its kin; the MTP layers stand behind the others, with an embedding and a head of their own.
+
+    `experts`, `attention` and `mlp` (dense layers and shared experts, as the attention unless said) are what they are
+    quantised with, `mtp` what all of the MTP layers are.
+    """
     hidden, layers = config["hidden_size"], config["num_hidden_layers"]
     yield from _ends(prefix, config)
     for layer in range(layers + config.get("num_nextn_predict_layers", 0)):
         name = f"{prefix}model.layers.{layer}"
-        yield from _latent(f"{name}.self_attn", config, others)
+        kinds = (experts, attention, mlp or attention) if layer < layers or mtp is None else (mtp, mtp, mtp)
+        yield from _latent(f"{name}.self_attn", config, kinds[1])
         if layer < config["first_k_dense_replace"]:
-            yield from _mlp(f"{name}.mlp", hidden, config["intermediate_size"], dense or others)
+            yield from _mlp(f"{name}.mlp", hidden, config["intermediate_size"], kinds[2])
         else:
             yield _row(f"{name}.mlp.gate.weight", config["n_routed_experts"], hidden)
             yield _row(f"{name}.mlp.gate.e_score_correction_bias", config["n_routed_experts"], dtype="F32")
             width = config["moe_intermediate_size"]
             for expert in range(config["n_routed_experts"]):
-                yield from _mlp(f"{name}.mlp.experts.{expert}", hidden, width, experts)
-            yield from _mlp(f"{name}.mlp.shared_experts", hidden, width * config["n_shared_experts"], others)
+                yield from _mlp(f"{name}.mlp.experts.{expert}", hidden, width, kinds[0])
+            yield from _mlp(f"{name}.mlp.shared_experts", hidden, width * config["n_shared_experts"], kinds[2])
         yield _row(f"{name}.input_layernorm.weight", hidden)
         yield _row(f"{name}.post_attention_layernorm.weight", hidden)
         if layer >= layers:
@@ -171,10 +181,74 @@ def deepseek_rows(
             yield _row(f"{name}.shared_head.head.weight", config["vocab_size"], hidden)
 
 
+def glm_5_nvfp4_rows(config: dict[str, Any]) -> Iterator[Row]:
+    """nvidia/GLM-5-NVFP4: attention and the MTP layer stay in bfloat16, as its hf_quant_config.json excludes them."""
+    yield from deepseek_rows(config, "nvfp4", "bf16", mlp="nvfp4", mtp="bf16")
+
+
+def qwen3_5_moe_rows(config: dict[str, Any], experts: str = "nvfp4") -> Iterator[Row]:
+    """Qwen3.5-397B-A17B: routed experts quantised, all else in bfloat16, one MTP layer in bfloat16."""
+    text = config["text_config"]
+    yield from _ends("", text)
+    for layer in range(text["num_hidden_layers"]):
+        full = text["layer_types"][layer] == "full_attention"
+        yield from _qwen3_5_layer(f"model.language_model.layers.{layer}", text, full, experts)
+    for layer in range(text["mtp_num_hidden_layers"]):
+        yield from _qwen3_5_layer(f"mtp.layers.{layer}", text, True, "bf16")
+    yield _row("mtp.fc.weight", text["hidden_size"], 2 * text["hidden_size"])
+    hidden, width = config["vision_config"]["hidden_size"], config["vision_config"]["intermediate_size"]
+    for block in range(config["vision_config"]["depth"]):
+        name = f"model.visual.blocks.{block}"
+        yield _row(f"{name}.attn.qkv.weight", 3 * hidden, hidden)
+        yield _row(f"{name}.attn.proj.weight", hidden, hidden)
+        yield _row(f"{name}.mlp.linear_fc1.weight", width, hidden)
+        yield _row(f"{name}.mlp.linear_fc2.weight", hidden, width)
+    yield _row("model.visual.merger.linear_fc1.weight", 4 * hidden, 4 * hidden)
+    yield _row("model.visual.merger.linear_fc2.weight", text["hidden_size"], 4 * hidden)
+
+
+def _qwen3_5_layer(name: str, text: dict[str, Any], full: bool, experts: str) -> Iterator[Row]:
+    hidden = text["hidden_size"]
+    if full:
+        queries, keys = (text[key] * text["head_dim"] for key in ("num_attention_heads", "num_key_value_heads"))
+        yield _row(f"{name}.self_attn.q_proj.weight", 2 * queries, hidden)
+        yield _row(f"{name}.self_attn.k_proj.weight", keys, hidden)
+        yield _row(f"{name}.self_attn.v_proj.weight", keys, hidden)
+        yield _row(f"{name}.self_attn.o_proj.weight", hidden, queries)
+    else:
+        keys = text["linear_num_key_heads"] * text["linear_key_head_dim"]
+        values = text["linear_num_value_heads"] * text["linear_value_head_dim"]
+        yield _row(f"{name}.linear_attn.in_proj_qkv.weight", 2 * keys + values, hidden)
+        yield _row(f"{name}.linear_attn.in_proj_z.weight", values, hidden)
+        yield _row(f"{name}.linear_attn.in_proj_a.weight", text["linear_num_value_heads"], hidden)
+        yield _row(f"{name}.linear_attn.in_proj_b.weight", text["linear_num_value_heads"], hidden)
+        yield _row(f"{name}.linear_attn.conv1d.weight", 2 * keys + values, 1, text["linear_conv_kernel_dim"])
+        yield _row(f"{name}.linear_attn.out_proj.weight", hidden, values)
+    yield _row(f"{name}.mlp.gate.weight", text["num_experts"], hidden)
+    for expert in range(text["num_experts"]):
+        yield from _mlp(f"{name}.mlp.experts.{expert}", hidden, text["moe_intermediate_size"], experts)
+    yield from _mlp(f"{name}.mlp.shared_expert", hidden, text["shared_expert_intermediate_size"], "bf16")
+    yield _row(f"{name}.mlp.shared_expert_gate.weight", 1, hidden)
+    yield _row(f"{name}.input_layernorm.weight", hidden)
+    yield _row(f"{name}.post_attention_layernorm.weight", hidden)
+
+
+def eagle3_llama_rows(config: dict[str, Any]) -> Iterator[Row]:
+    """An EAGLE-3 draft of Llama's shape: attention over the embedding beside the hidden state, a head of its own; it takes the target's embedding."""
+    hidden, heads = config["hidden_size"], config["num_attention_heads"] * config["head_dim"]
+    keys = config["num_key_value_heads"] * config["head_dim"]
+    yield _row("fc.weight", hidden, 3 * hidden)
+    for matrix, rows in (("q_proj", heads), ("k_proj", keys), ("v_proj", keys)):
+        yield _row(f"midlayer.self_attn.{matrix}.weight", rows, 2 * hidden)
+    yield _row("midlayer.self_attn.o_proj.weight", hidden, heads)
+    yield from _mlp("midlayer.mlp", hidden, config["intermediate_size"], "bf16")
+    yield _row("lm_head.weight", config["draft_vocab_size"], hidden)
+
+
 def kimi_k25_rows(config: dict[str, Any]) -> Iterator[Row]:
     """Kimi-K2.5 and K2.6: routed experts in int4, the rest in bfloat16, and a vision tower of 27 layers."""
     text = config["text_config"]
-    yield from deepseek_rows(text, "int4", "bf16", prefix="language_model.", dense="bf16")
+    yield from deepseek_rows(text, "int4", "bf16", prefix="language_model.")
     hidden, width = 1152, 4304
     for layer in range(27):
         name = f"vision_tower.encoder.blocks.{layer}"
