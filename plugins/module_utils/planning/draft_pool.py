@@ -8,11 +8,17 @@ from __future__ import annotations
 from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import (
     Geometry,
+    GqaGeometry,
     HybridGeometry,
     OtherAttention,
     SlidingGeometry,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.layer_cost import indexer_bytes, stored_bytes
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.layer_cost import (
+    element_bytes,
+    indexer_bytes,
+    kv_heads,
+    stored_bytes,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import PoolInputs, Speculation
 
@@ -62,7 +68,16 @@ def dflash_cell_bytes(inputs: PoolInputs, rules: SizingRules) -> int:
     if geometry is None:
         return 0
     layers = stored_draft_layers(inputs.model, speculation)
-    return stored_bytes(geometry, layers, inputs.parallelism.tp, inputs.kv_cache_dtype)
+    return _unpacked_bytes(geometry, layers, inputs.parallelism.tp, inputs.kv_cache_dtype)
+
+
+def _unpacked_bytes(geometry: Geometry, layers: int, tp: int, kv_cache_dtype: str) -> int:
+    """Keys and values of a token, an element each: the engine leaves packing and scales of 4-bit values out here."""
+    if isinstance(geometry, GqaGeometry):
+        width = kv_heads(geometry, tp) * (geometry.head_dim + geometry.v_head_dim)
+    else:
+        width = geometry.kv_lora_rank + geometry.qk_rope_head_dim
+    return width * layers * element_bytes(kv_cache_dtype)
 
 
 def cell_with_draft(cell: int, indexer: int, layers: int, inputs: PoolInputs, rules: SizingRules) -> int:

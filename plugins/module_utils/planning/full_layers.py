@@ -36,7 +36,7 @@ class FullStage:
         """Tokens before pages; None where the stage keeps nothing of them, and so sets no limit."""
         return available_bytes // self.cell_bytes if self.cell_bytes else None
 
-    def split(self, tokens: int, constrained: bool) -> Split:
+    def split(self, tokens: int, limit: int | None) -> Split:
         return Split(tokens, tokens, 0)
 
 

@@ -47,13 +47,13 @@ Stage = Union[FullStage, SlidingStage]
 
 @dataclass(frozen=True)
 class _Fit:
-    """What one stage could take: `fitted` tokens before anything is added or cut, `tokens` in whole pages after it."""
+    """What one stage could take: `fitted` tokens before anything is added or cut, `tokens` in whole pages after it; `limit` is a cap that binds."""
 
     layers: range
     stage: Stage
     fitted: int
     tokens: int
-    constrained: bool
+    limit: int | None
 
 
 def size_pools(inputs: PoolInputs, rules: SizingRules) -> DevicePools:
@@ -102,7 +102,10 @@ def size_stages(inputs: PoolInputs, rules: SizingRules) -> tuple[DevicePools, ..
 
 
 def _split(fit: _Fit, poorest: _Fit) -> Split:
-    return fit.stage.split(poorest.tokens, poorest.constrained) if poorest.tokens > 0 else NO_SPLIT
+    if poorest.tokens <= 0:
+        return NO_SPLIT
+    limit = poorest.tokens if poorest.limit is None and poorest.tokens < fit.tokens else poorest.limit
+    return fit.stage.split(poorest.tokens, limit)
 
 
 def rest_gib(inputs: PoolInputs, rules: SizingRules) -> float:
@@ -134,10 +137,10 @@ def _fit(
     if fitted is None:
         return None
     most = fitted + _extra_tokens(inputs, fitted, states, rules)
-    limit = inputs.wishes.max_total_tokens
-    capped = most if limit is None else min(most, limit)
-    tokens = aligned(max(0, capped), inputs.wishes.page_size)
-    return _Fit(layers, stage, fitted, tokens, tokens < aligned(most, inputs.wishes.page_size))
+    page, asked = inputs.wishes.page_size, inputs.wishes.max_total_tokens
+    limit = asked if asked is not None and asked < aligned(most, page) else None
+    tokens = aligned(max(0, most if limit is None else limit), page)
+    return _Fit(layers, stage, fitted, tokens, limit)
 
 
 def _extra_tokens(inputs: PoolInputs, fitted: int, states: StateSizes | None, rules: SizingRules) -> int:

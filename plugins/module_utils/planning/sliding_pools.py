@@ -60,14 +60,14 @@ class SlidingStage:
             return available_bytes // (self.sliding_cell + self.full_cell)
         return int(available_bytes // (self.full_cell + self.ratio * self.sliding_cell))
 
-    def split(self, tokens: int, constrained: bool) -> Split:
-        """`tokens` in whole pages as two pools. `constrained`: fewer than fitted, for a cap or for another stage."""
+    def split(self, tokens: int, limit: int | None) -> Split:
+        """`tokens` in whole pages as two pools. `limit`: what --max-total-tokens says, where that is less than fits."""
         if not self.full:
             return Split(tokens, 0, tokens)
         if self.rules.sliding_split != "direct":
             return self._shared_out(tokens)
         if self.request_cap is not None:
-            return Split(tokens, tokens, min(self.request_cap, tokens) if constrained else self.request_cap)
+            return Split(tokens, tokens, self.request_cap if limit is None else min(self.request_cap, limit))
         sliding = aligned(int(tokens * self.ratio), self.page)
         if self.rules.sliding_floor and self.window + self.page >= sliding:
             return NO_SPLIT

@@ -47,7 +47,10 @@ def state_sizes(inputs: PoolInputs, attention: HybridGeometry, rest_gib: float, 
     if size <= 0:
         return StateSizes(0, rest_gib, 0)
     budget = state_budget(rest_gib, size, wishes, rules)
-    return StateSizes(budget.slots, budget.rest_gib, budget.slots // slots_of_request(wishes, rules))
+    limit = budget.slots // slots_of_request(wishes, rules)
+    if rules.state_budget == "reserved" and wishes.draft_tokens is not None and wishes.requests is not None:
+        limit = min(limit, wishes.requests // wishes.groups)  # the states of drafts were reserved for just those
+    return StateSizes(budget.slots, budget.rest_gib, limit)
 
 
 def state_pools(
