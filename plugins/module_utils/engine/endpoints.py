@@ -35,9 +35,12 @@ CHAT_SECONDS = 120
 
 # What is kept of the server info. Top level: arguments as resolved by the front process; `internal_states` overrides it with the scheduler's view.
 INFO_KEYS = (
+    "attn_dp_size",
     "chunked_prefill_size",
     "context_length",
     "device",
+    "dp_size",
+    "enable_dp_attention",
     "enable_hierarchical_cache",
     "hicache_io_backend",
     "hicache_mem_layout",
@@ -45,18 +48,30 @@ INFO_KEYS = (
     "hicache_size",
     "hicache_write_policy",
     "kv_cache_dtype",
+    "mamba_full_memory_ratio",
+    "mamba_ssm_dtype",
+    "max_mamba_cache_size",
     "max_running_requests",
     "max_total_num_tokens",
     "mem_fraction_static",
     "model_path",
     "page_size",
+    "pp_size",
     "reasoning_parser",
     "served_model_name",
+    "speculative_algorithm",
+    "speculative_draft_model_path",
+    "speculative_eagle_topk",
+    "speculative_num_draft_tokens",
+    "speculative_num_steps",
+    "swa_full_tokens_ratio",
     "tool_call_parser",
     "tp_size",
     "version",
 )
-STATE_KEYS = ("kv_cache_dtype", "page_size")
+STATE_KEYS = ("effective_max_running_requests_per_dp", "kv_cache_dtype", "max_mamba_cache_size", "page_size")
+MEMORY_KEYS = ("token_capacity", "token_capacity_swa")
+"""Of `memory_usage` in there: the tokens of one rank, and since 0.5.17 those of the sliding-window layers."""
 
 
 @dataclass(frozen=True)
@@ -144,8 +159,8 @@ def server_info(server: Server) -> tuple[Answer, dict[str, Any]]:
     state = states[0] if isinstance(states, list) and states and isinstance(states[0], dict) else {}
     kept.update({key: state[key] for key in STATE_KEYS if state.get(key) is not None})
     memory = state.get("memory_usage")
-    if isinstance(memory, dict) and "token_capacity" in memory:
-        kept["token_capacity"] = memory["token_capacity"]
+    if isinstance(memory, dict):
+        kept.update({key: memory[key] for key in MEMORY_KEYS if memory.get(key) is not None})
     return Answer(answer.status, kept), kept
 
 

@@ -25,13 +25,24 @@ class Failure(NamedTuple):
 FAILURES = (
     Failure(
         re.compile(r"Not enough host memory available\. Requesting"),
-        "The host cache does not fit into host memory: {line} Lower hicache_size or hicache_ratio, or set hicache_size to null without a hicache_ratio and let the plan choose.",
+        "The host cache does not fit into host memory: {line} Lower hicache_size or hicache_ratio, "
+        "or set hicache_size to null without a hicache_ratio and let the plan choose.",
     ),
     Failure(
         re.compile(
             r"Loaded weights leave no GPU memory for the KV cache|Not enough memory\. Please try to increase --mem-fraction-static"
         ),
         "The weights leave no GPU memory for the KV pool: {line} Raise mem_fraction_static, or use more GPUs.",
+    ),
+    # since 0.5.14 and 0.5.16
+    Failure(
+        re.compile(r"SWA pool (?:cap )?\(\d+ tokens.*(?:leaves no room|cannot hold)"),
+        "The pools of a sliding-window model do not fit: {line} Raise mem_fraction_static or swa_full_tokens_ratio, or lower max_running_requests.",
+    ),
+    # since 0.5.13
+    Failure(
+        re.compile(r"state cache is too small to serve"),
+        "The state pool of a hybrid model serves no request: {line} Raise mem_fraction_static, mamba_full_memory_ratio or max_mamba_cache_size.",
     ),
     Failure(
         re.compile(r"The host memory should be larger than the device memory"),

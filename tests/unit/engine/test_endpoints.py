@@ -36,10 +36,36 @@ def recorded(version: str, name: str) -> Any:
 def test_the_recorded_server_info(version: str, page_size: int) -> None:
     body = {**recorded(version, "server_info.json"), "api_key": "k-123", "page_size": 99}
     answer, info = endpoints.server_info(Recorded({"/server_info": endpoints.Answer(200, body)}))
-    assert set(info) <= {*endpoints.INFO_KEYS, "token_capacity"}
+    assert set(info) <= {*endpoints.INFO_KEYS, *endpoints.STATE_KEYS, *endpoints.MEMORY_KEYS}
     assert "k-123" not in json.dumps([answer.body, info])
     assert (info["version"], info["max_total_num_tokens"], info["tp_size"]) == (version, 2048, 1)
     assert info["page_size"] == page_size, "the scheduler's value is in force, whatever the front process was told"
+
+
+def test_what_a_hybrid_with_a_draft_says_of_itself() -> None:
+    """Top level: what was asked for; the scheduler's state: what came of it, since 0.5.8 and 0.5.17."""
+    body = {
+        "speculative_algorithm": "EAGLE3",
+        "speculative_num_steps": 3,
+        "swa_full_tokens_ratio": 0.8,
+        "max_mamba_cache_size": None,
+        "internal_states": [
+            {
+                "max_mamba_cache_size": 115,
+                "effective_max_running_requests_per_dp": 38,
+                "memory_usage": {"weight": 1.0, "token_capacity": 1000, "token_capacity_swa": 800, "kvcache": 2.0},
+            }
+        ],
+    }
+    assert endpoints.server_info(Recorded({"/server_info": endpoints.Answer(200, body)}))[1] == {
+        "speculative_algorithm": "EAGLE3",
+        "speculative_num_steps": 3,
+        "swa_full_tokens_ratio": 0.8,
+        "max_mamba_cache_size": 115,
+        "effective_max_running_requests_per_dp": 38,
+        "token_capacity": 1000,
+        "token_capacity_swa": 800,
+    }
 
 
 def test_an_older_engine_answers_at_the_older_path() -> None:

@@ -13,12 +13,28 @@ CASES = [
     (
         "ValueError: Not enough host memory available. Requesting 30.00 GB but only have 10.86 GB free. Please reduce the size of the hierarchical cache.",
         "The host cache does not fit into host memory: ValueError: Not enough host memory available. Requesting 30.00 GB but only have 10.86 GB free. "
-        "Please reduce the size of the hierarchical cache. Lower hicache_size or hicache_ratio, or set hicache_size to null without a hicache_ratio and let the plan choose.",
+        "Please reduce the size of the hierarchical cache. Lower hicache_size or hicache_ratio, "
+        "or set hicache_size to null without a hicache_ratio and let the plan choose.",
     ),
     (
         "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value: self.server_args.mem_fraction_static=0.5",
         "The weights leave no GPU memory for the KV pool: RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. "
         "Current value: self.server_args.mem_fraction_static=0.5. Raise mem_fraction_static, or use more GPUs.",
+    ),
+    (
+        "RuntimeError: SWA pool cap (8192 tokens, 1.50 GiB) leaves no room for the full KV pool within the available 1.20 GiB.",
+        "The pools of a sliding-window model do not fit: RuntimeError: SWA pool cap (8192 tokens, 1.50 GiB) leaves no room for the full KV pool within "
+        "the available 1.20 GiB. Raise mem_fraction_static or swa_full_tokens_ratio, or lower max_running_requests.",
+    ),
+    (
+        "ValueError: SWA pool (96 tokens) cannot hold even one request: the prefill admission floor is sliding_window_size (128) + page_size (1).",
+        "The pools of a sliding-window model do not fit: ValueError: SWA pool (96 tokens) cannot hold even one request: the prefill admission floor is "
+        "sliding_window_size (128) + page_size (1). Raise mem_fraction_static or swa_full_tokens_ratio, or lower max_running_requests.",
+    ),
+    (
+        "RuntimeError: The hybrid (mamba/linear-attention) state cache is too small to serve any requests.",
+        "The state pool of a hybrid model serves no request: RuntimeError: The hybrid (mamba/linear-attention) state cache is too small to serve any "
+        "requests. Raise mem_fraction_static, mamba_full_memory_ratio or max_mamba_cache_size.",
     ),
     (
         "AssertionError: The host memory should be larger than the device memory with the current protocol",
