@@ -41,6 +41,11 @@ options:
   draft_model_path:
     description: Its directory on the host.
     type: str
+  refuses:
+    description: What the model's profile warns of, as its C(refuses). Each row says C(when) it holds, C(why), and whether to refuse or to note.
+    type: list
+    elements: dict
+    default: []
   engine_version:
     description: Version of SGLang.
     type: str
@@ -168,6 +173,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.recor
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report import report_lines
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import serving_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.unsuited import unsuited_from
 
 ARGUMENTS: dict[str, Any] = {
     "topology": {"type": "dict"},
@@ -175,6 +181,7 @@ ARGUMENTS: dict[str, Any] = {
     "model": {"type": "dict", "required": True},
     "draft_model": {"type": "dict"},
     "draft_model_path": {"type": "str"},
+    "refuses": {"type": "list", "elements": "dict", "default": []},
     "engine_version": {"type": "str", "required": True},
     "serving": {"type": "dict", "default": {}},
     "arguments": {"type": "dict", "default": {}},
@@ -205,6 +212,7 @@ def read_request(params: dict[str, Any], dialect: Dialect, host: HostSeen) -> Pl
         environment=params["environment"],
         draft=model_from_dict(params["draft_model"], "The draft model") if params["draft_model"] else None,
         draft_model_path=params["draft_model_path"],
+        unsuited=unsuited_from(params["refuses"]),
     )
 
 

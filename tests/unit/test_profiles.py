@@ -229,8 +229,9 @@ def test_kimi_is_what_the_issue_of_its_operator_asks_for():
 def test_qwen_on_the_design_host():
     plan, arguments = planned("qwen3-235b-a22b", DESIGN_HOST)
     assert plan.cell_bytes == 48128  # 4 heads on 8 ranks: one whole head on each
-    assert plan.gpu.headroom_bytes >= 2 * GIB
-    assert (arguments["mem-fraction-static"], arguments["hicache-ratio"]) == (0.88, 2.0)
+    assert plan.gpu.headroom_bytes >= plan.request.gpus[0].total_bytes // 20
+    assert arguments["mem-fraction-static"] > 0.88  # a table of 2,048 requests is small at 40,960 tokens
+    assert arguments["hicache-size"] == plan.size_gb_that_fits  # twice the device's pool does not fit
 
 
 def test_the_tiny_model_on_a_small_host():

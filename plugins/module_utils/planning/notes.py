@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device_pool import proposed_headroom_bytes
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostCache
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import OTHER_HARDWARE, UNKNOWN
@@ -88,6 +90,12 @@ def _gpu_notes(request: PlanRequest, gpu: GpuBudget) -> list[str]:
     if gpu.requests.cut_from is not None:
         notes.append(
             f"max_running_requests {gpu.requests.cut_from:,} is lowered to {gpu.requests.limit:,} by SGLang {request.rules.engine_version}."
+        )
+    proposed = proposed_headroom_bytes(request, gpu)
+    if gpu.tokens and gpu.headroom_bytes < proposed:
+        notes.append(
+            f"{gib_text(gpu.headroom_bytes)} stay free on each card, less than the {gib_text(proposed)} that a fraction chosen here would leave: "
+            "a large prefill may run out of memory."
         )
     estimated = [
         line.name for line in gpu.ledger.lines if line.name == "weights" and line.source.startswith("estimate")

@@ -30,6 +30,10 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.repor
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.settings import settings_of
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.start_estimate import start_estimate
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.suitability import (
+    suitability_notes,
+    suitability_refusals,
+)
 
 _ALWAYS_FATAL = (
     "attention",
@@ -46,7 +50,7 @@ _ALWAYS_FATAL = (
 
 def plan_memory(request: PlanRequest) -> MemoryPlan:
     """The plan; raises PlanningError with every refusal that is not forced."""
-    early = preflight(request)
+    early = (*preflight(request), *suitability_refusals(request))
     if any(refusal.name in _ALWAYS_FATAL for refusal in early):
         raise refused(early)
     plan = _planned(request, early)
@@ -107,5 +111,8 @@ def _planned(asked: PlanRequest, early: tuple[Refusal, ...]) -> MemoryPlan:
         settings=settings_of(request, gpu, planned.cache),
         choices=(*gpu_choices(asked, request, gpu), *cache_choices(asked, planned.cache)),
         refusals=tuple(refusals),
-        notes=request.notes + planned.notes + plan_notes(request, gpu, pools.tokens, planned.cache),
+        notes=request.notes
+        + suitability_notes(request)
+        + planned.notes
+        + plan_notes(request, gpu, pools.tokens, planned.cache),
     )

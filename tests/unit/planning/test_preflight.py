@@ -268,3 +268,45 @@ def test_flags_whose_memory_is_not_counted(plan, arguments):
 @pytest.mark.parametrize("arguments", [{"dp-size": 1}, {"enable-dp-attention": False}, {"nnodes": 1}])
 def test_the_same_flags_at_their_defaults(plan, arguments):
     assert plan(arguments=arguments).tokens == 159294
+
+
+@pytest.mark.parametrize(("dp", "choices"), [(3, "1, 2, 4, 8"), (16, "1, 2, 4, 8")])
+def test_groups_that_do_not_divide_the_ranks(plan, dp, choices):
+    assert refusal(plan, dp=dp) == (
+        "data_parallel",
+        f"serving.dp is {dp} and serving.tp is 8; attention data parallelism divides the ranks of tp into groups: set dp to one of {choices}.",
+    )
+
+
+def test_more_stages_than_layers(plan, kimi):
+    assert refusal(plan, model=replace(kimi, layers=2), tp=2, pp=4) == (
+        "pipeline",
+        "serving.pp is 4 and kimi-k2.5 has 2 layers; a stage needs one at least: lower pp.",
+    )
+
+
+def test_stages_ask_for_cards_too(plan):
+    name, message = refusal(plan, tp=8, pp=2)
+    assert name == "gpu_count"
+    assert message.startswith(
+        "serving.tp x serving.pp (8 x 2) is 16 and asks for 16 usable GPUs; this host has 8, of which 8 can be used."
+    )
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "why"),
+    [
+        ("EAGLE3", "which this algorithm needs"),
+        ("NEXTN", "and none inside the checkpoint either (it has no MTP layers)"),
+    ],
+)
+def test_nothing_to_draft_with(plan, algorithm, why):
+    assert refusal(plan, speculative_algorithm=algorithm) == (
+        "speculation",
+        f"serving.speculative_algorithm is {algorithm}, and no draft model is given, {why}. "
+        "Set inference_draft_model_path to the draft's directory, or leave the algorithm out.",
+    )
+
+
+def test_mtp_layers_draft_by_themselves(plan, kimi):
+    assert plan(model=replace(kimi, draft_layers=1), speculative_algorithm="NEXTN").tokens

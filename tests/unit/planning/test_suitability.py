@@ -44,7 +44,7 @@ def rows(level: str = "refuse", **when: object) -> tuple[Unsuited, ...]:
 def test_conditions(request_for, when, wishes, holds):
     request = request_for(**{**wishes, "replaced": {"unsuited": rows(**when)}})
     assert [refusal.message for refusal in suitability_refusals(request)] == (
-        ["kimi-k2.5: It garbles. Change what it names, or add unsuited to serving.force."] if holds else []
+        ["kimi-k2.5: It garbles. Change what it names."] if holds else []
     )
 
 
