@@ -53,7 +53,7 @@ class HostBudget:
         }
 
     def free_h(self) -> dict[str, float]:
-        """What `free -h` will show, in GiB. Since procps 4, "used" is the total less what is available; "free" hangs on the page cache."""
+        """What `free -h` will show, in GiB. "used" is the total less what is available, as current procps counts; "free" hangs on the page cache."""
         shown = {
             "total_gib": self.memory_total_bytes,
             "used_gib": self.memory_total_bytes - self.available_after_start_bytes,

@@ -115,7 +115,6 @@ def host_from_topology(topology: Any, other_engines: Any = ()) -> HostSeen:
     memory = fields.within("memory")
     cgroup = fields.within("cgroup") if fields.has("cgroup") else None
     limit = cgroup.optional_whole("limit_bytes", 1, _MAX_BYTES) if cgroup else None
-    held = _held_bytes(cgroup) if cgroup else 0
     gpus = fields.rows("gpus", "A GPU of the topology")
     capabilities = [gpu.optional_text("compute_capability") for gpu in gpus]
     return HostSeen(
@@ -124,7 +123,7 @@ def host_from_topology(topology: Any, other_engines: Any = ()) -> HostSeen:
         memory_available_bytes=memory.whole("available_bytes", 0, _MAX_BYTES),
         memory_source="meminfo",
         cgroup_limit_bytes=limit,
-        cgroup_headroom_bytes=None if limit is None else max(0, limit - held),
+        cgroup_headroom_bytes=_headroom_bytes(cgroup) if cgroup else None,
         memlock_bytes=_binding_memlock(fields),
         zfs_arc_bytes=memory.optional_whole("zfs_arc_bytes", 0, _MAX_BYTES) or 0,
         zfs_arc_min_bytes=memory.optional_whole("zfs_arc_min_bytes", 0, _MAX_BYTES) or 0,
@@ -137,10 +136,12 @@ def host_from_topology(topology: Any, other_engines: Any = ()) -> HostSeen:
     )
 
 
-def _held_bytes(cgroup: Fields) -> int:
-    """What the group holds and cannot drop: pages of files, as an earlier load of the weights leaves them, count as free."""
+def _headroom_bytes(cgroup: Fields) -> int | None:
+    """What the group may still take before it is killed or slowed down; pages of files, as an earlier load of the weights leaves them, count as free."""
+    bounds = [cgroup.optional_whole(key, 1, _MAX_BYTES) for key in ("limit_bytes", "throttle_bytes")]
     current = cgroup.optional_whole("current_bytes", 0, _MAX_BYTES) or 0
-    return max(0, current - (cgroup.optional_whole("cached_bytes", 0, _MAX_BYTES) or 0))
+    held = max(0, current - (cgroup.optional_whole("cached_bytes", 0, _MAX_BYTES) or 0))
+    return min((max(0, bound - held) for bound in bounds if bound is not None), default=None)
 
 
 def _gpu_from_topology(gpu: Fields) -> GpuSeen:

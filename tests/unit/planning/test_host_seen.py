@@ -65,6 +65,12 @@ def test_pages_of_files_in_a_cgroup_count_as_free():
     assert host.cgroup_headroom_bytes == 246 * GIB
 
 
+def test_a_group_that_is_slowed_down_below_its_limit_ends_there():
+    """Proxmox sets memory.high just below memory.max; beyond it pinning a host cache takes hours."""
+    host = changed(cgroup={"limit_bytes": 256 * GIB, "throttle_bytes": 254 * GIB, "current_bytes": 4 * GIB})
+    assert (host.cgroup_limit_bytes, host.cgroup_headroom_bytes) == (256 * GIB, 250 * GIB)
+
+
 def test_a_full_cgroup_has_no_headroom():
     assert changed(cgroup={"limit_bytes": GIB, "current_bytes": 2 * GIB}).cgroup_headroom_bytes == 0
 
