@@ -153,5 +153,5 @@ def _first_name(table: FlagTable, name: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The server config knows no dictionaries up to 0.5.9; JSON text is understood by all."""
+    """The server config knows no dictionaries up to 0.5.13; JSON text is understood by all."""
     return json.dumps(value, sort_keys=True) if isinstance(value, dict) else value
