@@ -63,6 +63,7 @@ class SizingRules:
     sliding_stage_overlap: bool  # a stage's sizes take in the first layer of the next stage
     sliding_request_cap: bool  # without a radix cache and with a number of requests: a pool for just those
     sliding_floor: bool  # a sliding pool within window + page ends the start
+    index_keys: str  # layers with keys of a sparse indexer: "every", "own" (not those that reuse a choice), "own_without_host_cache"
     # State hybrids
     state_budget: str  # how the ratio shares out, see planning/state_pool.py
     state_explicit_with_radix: bool  # --max-mamba-cache-size counts beside a radix cache too

@@ -125,6 +125,7 @@ QUIRKS: dict[str, tuple[tuple[str, Any], ...]] = {
         ("0.5.14", ("page_first_direct",)),
         ("0.5.16", ("page_first", "page_first_direct")),
     ),
+    "index_keys": (("0.5.5", "every"), ("0.5.18", "own_without_host_cache"), ("0.5.22", "own")),
     "hicache_index_keys": (("0.5.5", "none"), ("0.5.9", "row"), ("0.5.11", "pool")),
     "hicache_draft": (("0.5.5", "none"), ("0.5.11", "pool"), ("0.5.18", "packed")),
     "hicache_draft_exact": (("0.5.5", False), ("0.5.23", True)),

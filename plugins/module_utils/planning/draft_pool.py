@@ -80,8 +80,8 @@ def _unpacked_bytes(geometry: Geometry, layers: int, tp: int, kv_cache_dtype: st
     return width * layers * element_bytes(kv_cache_dtype)
 
 
-def cell_with_draft(cell: int, indexer: int, layers: int, inputs: PoolInputs, rules: SizingRules) -> int:
-    """The target's bytes of a token, `indexer` of them index keys, with what is set aside for a draft of any kind.
+def cell_with_draft(cell: int, indexer: int, key: int, layers: int, inputs: PoolInputs, rules: SizingRules) -> int:
+    """The target's bytes of a token, `indexer` of them index keys of `key` bytes each, with what is set aside for a draft of any kind.
 
     EAGLE: int(cell x (1 + d / layers)) since 0.5.14; with an indexer since 0.5.18 and without one since 0.5.22 the same sum in other steps.
     DFLASH: cell x (layers + d) / layers rounded up, 0.5.11 to 0.5.17; the draft's own bytes since 0.5.18.
@@ -93,7 +93,7 @@ def cell_with_draft(cell: int, indexer: int, layers: int, inputs: PoolInputs, ru
             return int(cell * (1 + drafted / layers))
         if rules.draft_cell == "scaled_but_indexer" and not indexer:
             return int(cell * (1 + drafted / layers))
-        keys = indexer // layers * drafted
+        keys = key * drafted
         return cell + int((cell - indexer) * drafted / layers) + keys
     if speculation is not None and speculation.algorithm == _DFLASH and layers:
         if rules.dflash_count == "layers":

@@ -11,6 +11,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_ru
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import (
     Geometry,
     HybridGeometry,
+    MlaGeometry,
     OtherAttention,
     SlidingGeometry,
 )
@@ -59,10 +60,23 @@ def full_stage(inputs: PoolInputs, layers: range, rules: SizingRules) -> FullSta
         held = attention.pattern[layers.start : layers.stop].count("f")
         counted = held if rules.state_full_layers_of_stage else attention.pattern.count("f")
     tp, dtype, raw = inputs.parallelism.attention_tp, inputs.kv_cache_dtype, inputs.wishes.raw_latent_rows
-    keys = indexer_bytes(geometry)
-    cell = counted_bytes(geometry, counted, tp, dtype, rules, raw)
+    key = indexer_bytes(geometry)
+    reusing = layers_without_index_keys(inputs, layers, rules)
+    cell = counted_bytes(geometry, counted, tp, dtype, rules, raw) - key * reusing
     return FullStage(
-        cell_with_draft(cell, keys * counted, counted, inputs, rules),
+        cell_with_draft(cell, key * (counted - reusing), key, counted, inputs, rules),
         stored_bytes(geometry, held, tp, dtype, raw) if held else 0,
-        keys * held,
+        key * (held - reusing),
     )
+
+
+def layers_without_index_keys(inputs: PoolInputs, layers: range, rules: SizingRules) -> int:
+    """Layers of the stage that reuse the choice of an earlier layer's sparse indexer, where the engine keeps no keys for them.
+
+    Since SGLang 0.5.18; beside a host cache since 0.5.22 (`_should_elide_dsa_index_k`). GLM-5.2: 57 of 78.
+    """
+    attention = inputs.model.attention
+    every = rules.index_keys == "every" or (rules.index_keys != "own" and inputs.wishes.host_cache)
+    if every or not isinstance(attention, MlaGeometry) or attention.index_pattern is None:
+        return 0
+    return attention.index_pattern[layers.start : layers.stop].count("r")

@@ -36,7 +36,7 @@ def kv_heads(geometry: GqaGeometry, attention_tp: int) -> int:
 def indexer_bytes(geometry: Geometry) -> int:
     """Bytes of one token's index key in one layer: int8 and a scale of 4 bytes for each 128 of them; 132 for 128. 0 without an indexer.
 
-    SGLang 0.5.5 to 0.5.23. Since 0.5.18 layers that take over the choice of another layer keep none, which no configuration says here.
+    SGLang 0.5.5 to 0.5.23. Which layers keep one: `full_layers.layers_without_index_keys`.
     """
     dim = geometry.index_head_dim if isinstance(geometry, MlaGeometry) else None
     return dim + dim // _INDEX_BLOCK * _SCALE_BYTES if dim else 0

@@ -54,6 +54,7 @@ def pool_wishes(request: PlanRequest) -> PoolWishes:
         max_state_slots=serving.max_mamba_cache_size,
         state_dtype=serving.mamba_ssm_dtype,
         radix_cache=not arguments.get("disable-radix-cache"),
+        host_cache=serving.cached,
         overlap_schedule=not arguments.get("disable-overlap-schedule"),
         state_extra_buffer=strategy == "extra_buffer",
         hybrid_sliding_memory=not arguments.get("disable-hybrid-swa-memory"),

@@ -56,6 +56,7 @@ class PoolWishes:
     max_state_slots: int | None = None
     state_dtype: str | None = None
     radix_cache: bool = True
+    host_cache: bool = False
     overlap_schedule: bool = True
     state_extra_buffer: bool = False
     hybrid_sliding_memory: bool = True
