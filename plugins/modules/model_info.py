@@ -70,12 +70,12 @@ model:
     experts: 384
     attention: {kind: mla, kv_lora_rank: 512, qk_rope_head_dim: 64, heads: 64}
     weights:
-      total_bytes: 595148290536
+      total_bytes: 595137126400
       files: 64
-      tensors: 208931
-      replicated_bytes: 3083000000
+      tensors: 208325
+      replicated_bytes: 2823356416
       source: safetensors
-      shares: {layers: [{count: 60, replicated_bytes: 35700000, tensor_bytes: 9600000000, attention_bytes: 189000000}]}
+      shares: {layers: [{count: 60, replicated_bytes: 35816960, tensor_bytes: 9600780288, attention_bytes: 188743680}]}
     identity: 6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d
     sources: {attention: config.json text_config, weights: safetensors}
 """
