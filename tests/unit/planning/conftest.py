@@ -68,11 +68,6 @@ def case() -> dict[str, Any]:
     return json.loads((CASES / "design_host.json").read_text())
 
 
-@pytest.fixture(scope="session")
-def other_starts() -> list[dict[str, Any]]:
-    return json.loads((CASES / "starts.json").read_text())["starts"]
-
-
 @pytest.fixture
 def kimi() -> ModelSpec:
     return KIMI
