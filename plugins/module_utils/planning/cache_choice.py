@@ -79,8 +79,10 @@ class CacheCase:
 
 
 def cache_room(request: PlanRequest, ranks: int, without_cache: HostBudget) -> CacheRoom:
+    """The engine looks when its processes are up, and so sees less than was there before the start."""
     ours = max(0, without_cache.ledger.left_bytes - without_cache.reserve_bytes)
-    return CacheRoom(ours, engine_check_bytes(request.host, ranks, request.rules))
+    engine = engine_check_bytes(request.host, ranks, request.rules, without_cache.ledger.taken_bytes)
+    return CacheRoom(ours, engine)
 
 
 def choose_cache(case: CacheCase, fits_gb: int) -> tuple[HostCache | None, tuple[str, ...]]:

@@ -92,9 +92,17 @@ def _too_large(case: CacheCase, cache: HostCache, fits_gb: int, host: HostBudget
         f"{_asked(cache)} asks for {_amounts(cache)}; this host has {gb_text(host.ledger.capacity.size_bytes)} available "
         f"({host.ledger.capacity.source}), the engine's processes take {gb_text(processes)} of that, and "
         f"host_reserve_gib {request.serving.host_reserve_gib:g} keeps "
-        f"{gb_text(gib_to_bytes(request.serving.host_reserve_gib))}. {_what_fits(case, fits_gb)}{spare_memory(request.host)}",
+        f"{gb_text(gib_to_bytes(request.serving.host_reserve_gib))}{_own_check(case, cache)}. {_what_fits(case, fits_gb)}{spare_memory(request.host)}",
         certain=host.ledger.left_bytes < 0 or not engine_passes(cache, request.host, request.rules),
     )
+
+
+def _own_check(case: CacheCase, cache: HostCache) -> str:
+    """Said where the engine is what stands against the cache, and not the operator's reserve."""
+    if cache.bytes_total > case.room.bytes_total:
+        return ""
+    keeps = gb_text(case.request.rules.host_check_reserve_bytes)
+    return f"; the engine's own check keeps {keeps} and leaves {gb_text(case.room.engine_bytes_per_rank)} to each rank"
 
 
 def _amounts(cache: HostCache) -> str:

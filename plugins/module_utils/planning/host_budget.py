@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Ledger, Line
@@ -109,12 +109,12 @@ def cache_lines(cache: HostCache | None) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def engine_check_bytes(host: HostSeen, ranks: int, rules: SizingRules) -> int:
-    """What the engine's own check allows the pools of one rank together, at best. It looks before the first pool is pinned."""
+def engine_check_bytes(host: HostSeen, ranks: int, rules: SizingRules, taken_bytes: int = 0) -> int:
+    """What the engine's own check allows a pool of one rank, once the instance has taken this much; at best all pools of the rank together."""
     available = host.memory_available_bytes
     if rules.host_check_knows_cgroup and host.cgroup_headroom_bytes is not None:
         available = min(available, host.cgroup_headroom_bytes)
-    allowed = max(0, available - rules.host_check_reserve_bytes)
+    allowed = max(0, available - taken_bytes - rules.host_check_reserve_bytes)
     return allowed // ranks if rules.host_check_divides else allowed
 
 
@@ -129,10 +129,7 @@ def engine_passes(cache: HostCache, host: HostSeen, rules: SizingRules) -> bool:
 def _passes(pools: tuple[HostPool, ...], ranks: int, host: HostSeen, rules: SizingRules) -> bool:
     taken = 0
     for pool in pools:
-        left = replace(host, memory_available_bytes=max(0, host.memory_available_bytes - taken))
-        if host.cgroup_headroom_bytes is not None:
-            left = replace(left, cgroup_headroom_bytes=max(0, host.cgroup_headroom_bytes - taken))
-        if pool.size_bytes > engine_check_bytes(left, ranks, rules):
+        if pool.size_bytes > engine_check_bytes(host, ranks, rules, taken):
             return False
         taken += pool.allocated_bytes
     return True

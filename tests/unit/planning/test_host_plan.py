@@ -233,6 +233,19 @@ def test_what_the_engines_check_ends_cannot_be_forced(planned, version, size, ce
     assert [refusal.overridable for refusal in plan.refusals] == [not certain]
 
 
+def test_the_engines_check_sees_its_processes_whatever_the_reserve(planned):
+    """(445 - 33.4) GiB / 8 are 55.24 GB, and 53.90 GB with the engine's own 10 GiB: 54 GB are not certain to fail, but nothing to start with."""
+    wishes = {"hicache_size": 54, "host_reserve_gib": 0}
+    (refusal,) = planned("0.5.23", (KIMI,), **wishes).refusals
+    assert refusal.overridable
+    assert (
+        "host_reserve_gib 0 keeps 0.00 GB; the engine's own check keeps 10.74 GB and leaves 53.90 GB to each rank. At most 53 GB per rank fit"
+        in refusal.message
+    )
+    assert planned("0.5.18", (KIMI,), **wishes).refusals == ()
+    assert planned("0.5.23", (KIMI,), **wishes).size_gb_that_fits == 53
+
+
 @pytest.mark.parametrize(
     ("allowed", "expected"),
     [
@@ -257,11 +270,11 @@ def test_a_draft_of_fewer_slots_counts_with_those_that_it_follows():
 
 
 def test_a_fraction_of_the_hosts_memory_becomes_the_ratio_that_the_engine_would_take(planned):
-    """((445 - 10) GiB / 8) * 0.5 * 0.95 over 11.19 GB of device pool."""
+    """int((445 - 33.4 - 10) GiB // 8 * 0.25) * 0.95 over 11.19 GB of device pool: its processes are up when the engine looks."""
     arguments = {"hicache-host-memory-fraction": 0.25}
     plan = planned("0.5.21", (KIMI,), arguments=arguments, hicache=True)
-    assert plan.cache.ratio == 1.238
-    assert plan.notes == ("hicache-host-memory-fraction 0.25 makes a hicache_ratio of 1.238 by the engine's own rule.",)
+    assert plan.cache.ratio == 1.143
+    assert plan.notes == ("hicache-host-memory-fraction 0.25 makes a hicache_ratio of 1.143 by the engine's own rule.",)
     assert planned("0.5.20", (KIMI,), arguments=arguments, hicache=True).cache.ratio == 2.0
 
 
