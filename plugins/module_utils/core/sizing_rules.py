@@ -99,6 +99,7 @@ class SizingRules:
     # The engine's own fraction
     auto_speculation_mib: int  # held back for EAGLE's draft
     auto_standalone_mib: int
+    auto_prefill: str  # held back for a prefill graph, see planning/auto_fraction.py
     auto_decode_backend: bool  # no graphs for decoding: nothing held back for them
     # Host pool
     hicache_ratio_default: float

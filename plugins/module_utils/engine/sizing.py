@@ -112,6 +112,14 @@ QUIRKS: dict[str, tuple[tuple[str, Any], ...]] = {
     # The engine's own fraction
     "auto_speculation_mib": (("0.5.5", 2048), ("0.5.10", 4096), ("0.5.14", 0)),
     "auto_standalone_mib": (("0.5.5", 6144), ("0.5.14", 0)),
+    "auto_prefill": (
+        ("0.5.5", "none"),
+        ("0.5.6", "quarter"),
+        ("0.5.7", "eighth"),
+        ("0.5.8", "fewer_sizes"),
+        ("0.5.9", "sizes"),
+        ("0.5.10", "kinds"),
+    ),
     "auto_decode_backend": (("0.5.5", False), ("0.5.15", True)),
     # Host pool
     "hicache_ratio_default": (("0.5.5", 2.0),),

@@ -30,6 +30,27 @@ def largest_batch(
     return min(default if asked is None else asked, requests)
 
 
+def decode_batches(largest: int, speculative: bool, rules: SizingRules) -> tuple[int, ...]:
+    """The batches that are captured for decoding, up to `largest`. SGLang 0.5.5 to 0.5.23; 512 without speculation: 52 of them.
+
+    Since 0.5.10 `largest` itself is among them in any case.
+    """
+    if speculative:
+        sizes = [*range(1, 9), *range(10, 33, 2), *range(40, 65, 4), *range(72, 257, 8), *range(272, largest + 1, 16)]
+    else:
+        sizes = [1, 2, 4, 8, 12, *range(16, 257, 8), *range(272, 512, 16), *range(512, largest + 1, 32)]
+    captured = [size for size in sizes if size <= largest]
+    if rules.decode_batch_appended and largest > 0 and largest not in captured:
+        captured.append(largest)
+    return tuple(captured)
+
+
+def prefill_sizes(tokens: int) -> tuple[int, ...]:
+    """The lengths that are captured for prefill, up to `tokens`. SGLang 0.5.9 to 0.5.23; 8,192: 58 of them."""
+    steps = ((4, 33, 4), (48, 257, 16), (288, 513, 32), (576, 1025, 64), (1280, 4097, 256), (4608, tokens + 1, 512))
+    return tuple(size for step in steps for size in range(*step) if size <= tokens)
+
+
 def graph_lines(batch: int, prefill_bytes: int, calibration: Calibration, ranks: int) -> tuple[Line, ...]:
     """A measured figure holds all graphs; an estimate is made of the decode graphs (`batch` 0: none) and an allowance for a prefill graph."""
     lines = []
