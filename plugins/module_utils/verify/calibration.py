@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime, timezone
 from typing import Any
 
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import Rank
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned
 
@@ -38,7 +39,8 @@ def calibration_of(evidence: Evidence) -> dict[str, Any] | None:
     if not evidence.planned.on_cpu:
         figures.update(
             free_before_load_bytes=_least(rank.free_before_load_bytes for rank in start.ranks),
-            free_after_load_bytes=_least(rank.free_after_load_bytes for rank in start.ranks),
+            free_after_load_bytes=_least(_free_after_target(rank) for rank in start.ranks),
+            draft_weights_bytes=_largest(rank.draft_weights_bytes for rank in start.ranks),
             graph_bytes=_largest(rank.graph_bytes for rank in start.ranks),
             free_after_graphs_bytes=start.free_after_graphs_bytes,
             graph_batch=evidence.planned.gpu.get("graph_batch"),
@@ -46,6 +48,13 @@ def calibration_of(evidence: Evidence) -> dict[str, Any] | None:
             arguments=dict(evidence.planned.plan["arguments"]),
         )
     return {name: value for name, value in figures.items() if value is not None}
+
+
+def _free_after_target(rank: Rank) -> int | None:
+    """With the target's weights alone: since 0.5.14 a draft is loaded before the pools are sized."""
+    if rank.draft_weights_bytes is None or rank.free_before_load_bytes is None or rank.weights_bytes is None:
+        return rank.free_after_load_bytes
+    return rank.free_before_load_bytes - rank.weights_bytes
 
 
 def _card_bytes(planned: Planned) -> int | None:

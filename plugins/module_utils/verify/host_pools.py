@@ -12,7 +12,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.units imp
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import HostPool, StartJournal
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.tolerances import LOG_GB_BYTES, Tolerance
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict import Check, near, same
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict import Check, near, same, skipped
 
 SOURCE = "journal"
 ADVICE = "The host cache is not what was planned: check hicache_size, hicache_ratio and page_size, and what else takes host memory."
@@ -34,7 +34,9 @@ def check_host_pools(planned: Planned, start: StartJournal) -> list[Check]:
                 "A host cache was allocated that nobody planned; deploy again, which restarts the server.",
             )
         ]
-    checks: list[Check] = []
+    if planned.ranks > planned.tp:
+        return [skipped("host pools", None, None, SOURCE, "each pipeline stage has layers of its own")]
+    checks = _side_pools(planned, start)
     for index, pool in enumerate(_planned_pools(planned, start)):
         seen = _pool_of_ranks(planned, start, index, pool.alone)
         checks.extend(
@@ -55,6 +57,27 @@ def check_host_pools(planned: Planned, start: StartJournal) -> list[Check]:
             if index == 0 and logged and logged.tokens is not None
         )
     return checks
+
+
+def _side_pools(planned: Planned, start: StartJournal) -> list[Check]:
+    """States and index keys are logged in words of their own; where a ratio decides, they are as near to the plan as the tokens are."""
+    beside = sum(int(row["bytes"]) for row in planned.host_cache.get("pools") or () if row["kind"] not in _LOGGED)
+    if not beside:
+        return []
+    share = planned.token_tolerance().size / max(1, planned.tokens) if planned.argument("hicache-ratio") else 0.0
+    tolerance = Tolerance(int(beside * share) + 2 * LOG_GB_BYTES, _ROUNDED.reason)
+    return [
+        near(
+            f"side pools in host memory of {rank.name}",
+            beside,
+            sum(pool.size_bytes for pool in rank.host_side_pools),
+            SOURCE,
+            tolerance,
+            ADVICE,
+            gb_text,
+        )
+        for rank in start.ranks
+    ]
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,32 @@ class Planned:
         return int(self.plan["ranks"])
 
     @property
+    def tp(self) -> int:
+        """Ranks of one pipeline stage."""
+        return int((self.plan.get("parallel") or {}).get("tp") or self.ranks)
+
+    @property
+    def kinds(self) -> set[str]:
+        """Kinds of the pools that one rank has on its device."""
+        return {str(pool["kind"]) for pool in self._pools}
+
+    @property
+    def logged_cell_bytes(self) -> int:
+        """Bytes of a token in the pool of full attention as the log adds them up: index keys are among them."""
+        return sum(int(pool["slot_bytes"]) for pool in self._pools if pool["kind"] in ("full", "indexer"))
+
+    def slots(self, kind: str) -> int | None:
+        """Slots of the pool of this kind, None where there is none."""
+        return next((int(pool["slots"]) for pool in self._pools if pool["kind"] == kind), None)
+
+    @property
+    def _pools(self) -> list[Mapping[str, Any]]:
+        pools: list[Mapping[str, Any]] = self.plan.get("pools") or [
+            {"kind": "full", "slots": self.tokens, "slot_bytes": self.cell_bytes}
+        ]
+        return pools
+
+    @property
     def tokens(self) -> int:
         return int(self.plan["pool"]["tokens"])
 

@@ -38,8 +38,8 @@ def test_the_design_hosts_start_is_what_was_planned() -> None:
             "max_total_num_tokens=159277",
             "max_total_num_tokens=159000",
             [
-                *(f"pool tokens of TP{rank}" for rank in range(8)),
                 "max_total_num_tokens of the answering server",
+                *(f"pool tokens of TP{rank}" for rank in range(8)),
                 "tokens from the logged free memory",
                 *(f"host pool of TP{rank}" for rank in range(8)),
             ],
@@ -168,7 +168,10 @@ POOLS = [
 def test_each_pool_of_a_rank_is_compared_with_the_one_planned_at_its_place() -> None:
     evidence = with_plan({"host_cache.pools": POOLS}, with_line(FULL, f"{FULL}\n{SLIDING}"))
     found = failed(check_journal(evidence))
-    assert set(found) == {f"host pool (sliding-window KV cache) of TP{rank}" for rank in range(1, 8)}
+    assert set(found) == {
+        *(f"host pool (sliding-window KV cache) of TP{rank}" for rank in range(1, 8)),
+        *(f"side pools in host memory of TP{rank}" for rank in range(8)),
+    }
     assert found["host pool (sliding-window KV cache) of TP1"].startswith(
         "journal shows no host pool (sliding-window KV cache) of TP1; 9.00 GB was expected"
     )
