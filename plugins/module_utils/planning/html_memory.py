@@ -43,7 +43,7 @@ def gpu_picture(table: Table, plan: Mapping[str, Any], measured: Mapping[str, An
     bar = ledger_bar("Planned GPU memory of a rank", table, whole, _OUTSIDE)
     if wished:
         at = bar.segments[0].amount + table.capacity.size_bytes - wished
-        bar = replace(bar, mark=Mark(at, f"{gib_text(wished)} headroom wished for"))
+        bar = replace(bar, mark=Mark(at, f"{gib_text(wished)} must stay free"))
     which = "One rank's card" if len(cards) < 2 else "The card with the least free memory"
     figures = [bar_figure(bar, f"Planned. {which}{_scale_text(bar, table)}")]
     seen = _gpu_measured(bar, whole, measured)

@@ -81,7 +81,7 @@ def _gpu_notes(request: PlanRequest, gpu: GpuBudget) -> list[str]:
     notes = []
     if serving.mem_fraction_static is None:
         notes.append(
-            f"mem_fraction_static is not given: {gpu.fraction:g} is chosen, the highest of the proposed ones that keeps the headroom."
+            f"mem_fraction_static is not given: {gpu.fraction:g} is chosen, the highest that leaves enough free."
         )
     if serving.max_total_tokens is not None and serving.max_total_tokens > gpu.pools.profiled_tokens:
         notes.append(

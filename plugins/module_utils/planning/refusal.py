@@ -10,7 +10,7 @@ from typing import Any
 
 # name -> what forcing it means; a refusal that is not here cannot be forced, because the start would fail for certain
 FORCEABLE: dict[str, str] = {
-    "headroom": "start with less free GPU memory than wished for; the first large prefill may run out of memory",
+    "headroom": "start with less free GPU memory than must stay; the first large prefill may run out of memory",
     "gpu_balance": "start on cards of unequal free memory, with SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=0 in the environment",
     "host_memory": "start although the host keeps less memory than host_reserve_gib",
     "numa_node": "start although the ranks of a NUMA node ask for more than it has, as where numactl is not installed",

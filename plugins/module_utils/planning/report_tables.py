@@ -66,7 +66,7 @@ def _gpu_table(gpu: Mapping[str, Any] | None) -> Table | None:
         Line(
             "free after graph capture",
             int(gpu["headroom_bytes"]),
-            "headroom" if wished is None else f"headroom; {gib_text(wished)} wished for",
+            "headroom" if wished is None else f"headroom; at least {gib_text(wished)} must stay",
         ),
     )
 

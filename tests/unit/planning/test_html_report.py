@@ -231,7 +231,7 @@ def test_the_state_of_a_plan(data, given, state):
 def test_a_forced_refusal_says_what_forcing_means(page):
     told = page.text("li", class_="forced")
     assert len(told) == 1
-    assert "Forcing it means: start with less free GPU memory than wished for" in told[0]
+    assert "Forcing it means: start with less free GPU memory than must stay" in told[0]
 
 
 def test_a_cpu_has_no_bar_of_cards(plan, llama):

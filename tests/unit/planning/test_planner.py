@@ -105,7 +105,7 @@ def test_the_report_says_what_forcing_means(plan):
         line for line in report_lines(plan(mem_fraction_static=0.93, force=["headroom"])) if line.startswith("Forced")
     )
     assert line.endswith(
-        "Forcing it means: start with less free GPU memory than wished for; the first large prefill may run out of memory."
+        "Forcing it means: start with less free GPU memory than must stay; the first large prefill may run out of memory."
     )
 
 
@@ -169,7 +169,7 @@ def test_report(plan):
         "  - padding page                                    0.00  plan",
         "  - request table                                   2.00  plan: 2,048 requests",
         "  - CUDA graphs                                     3.75  measured: an earlier start",
-        "  = free after graph capture                        5.53  headroom; 0.88 GiB wished for",
+        "  = free after graph capture                        5.53  headroom; at least 0.88 GiB must stay",
         "Host memory                                          GiB  source",
         "  available memory before the start               445.00  operator",
         "  - 8 rank processes                               32.00  measured: 2026-02-24 on the design host, 4 GiB for each",
