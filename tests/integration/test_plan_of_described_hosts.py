@@ -112,6 +112,6 @@ def test_kimi_does_not_fit_on_four_cards(plan_on: PlanOn) -> None:
 )
 def test_a_small_model_fits_anywhere(plan_on: PlanOn, name: str, tp: int, batch: int) -> None:
     plan = plan_on(name, model=LLAMA, tp=tp)["plan"]
-    assert plan["gpu"]["headroom_bytes"] >= 2 << 30
+    assert plan["gpu"]["headroom_bytes"] >= plan["observation"]["gpus"][0]["total_bytes"] // 20
     assert plan["gpu"]["graph_batch"] == batch
     assert plan["pool"]["cell_bytes"] == 131072 // tp
