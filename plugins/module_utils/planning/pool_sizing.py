@@ -91,13 +91,14 @@ def size_stages(inputs: PoolInputs, rules: SizingRules) -> tuple[DevicePools, ..
     requests = _requests(inputs, split.total, poorest.fitted, states, rules)
     return tuple(
         DevicePools(
-            split.total,
+            shared.total,
             poorest.fitted,
             requests,
-            _pools(inputs, replace(fit, tokens=poorest.tokens), _split(fit, poorest), requests, states, rules),
+            _pools(inputs, replace(fit, tokens=poorest.tokens), shared, requests, states, rules),
             fit is poorest,
         )
         for fit in fits
+        for shared in [_split(fit, poorest)]
     )
 
 

@@ -99,11 +99,10 @@ def has_sliding_pool(inputs: PoolInputs, rules: SizingRules) -> bool:
 
 
 def sliding_stage(inputs: PoolInputs, layers: range, rules: SizingRules) -> SlidingStage:
-    """Up to 0.5.20 a stage takes in the first layer of the next one, as the engine's lists of layers do."""
+    """Up to 0.5.20 a stage takes in the first layer of the next one, as the engine's lists of layers do: it counts it and keeps a buffer for it."""
     attention = inputs.model.attention
     assert isinstance(attention, SlidingGeometry)
     pattern = attention.pattern[layers.start : layers.stop + (1 if rules.sliding_stage_overlap else 0)]
-    own = attention.pattern[layers.start : layers.stop]
     full, sliding = pattern.count("f"), pattern.count("s")
     tp, dtype, wishes = inputs.parallelism.attention_tp, inputs.kv_cache_dtype, inputs.wishes
     full_bytes = counted_bytes(attention.full, 1, tp, dtype, rules)
@@ -125,8 +124,8 @@ def sliding_stage(inputs: PoolInputs, layers: range, rules: SizingRules) -> Slid
         window=attention.window,
         page=wishes.page_size,
         all_layers=inputs.model.layers,
-        stored_full_bytes=stored_bytes(attention.full, own.count("f"), tp, dtype),
-        stored_sliding_bytes=stored_bytes(attention.sliding, own.count("s"), tp, dtype),
+        stored_full_bytes=stored_bytes(attention.full, full, tp, dtype),
+        stored_sliding_bytes=stored_bytes(attention.sliding, sliding, tp, dtype),
         request_cap=_request_cap(inputs, attention.window, rules) if full else None,
         rules=rules,
     )

@@ -77,7 +77,7 @@ def test_stages_take_in_the_next_one_s_first_layer_up_to_0_5_20():
     old, new = stage("0.5.20", layers=range(2)), stage("0.5.21", layers=range(2))
     assert ((old.full, old.sliding), (new.full, new.sliding)) == ((2, 1), (2, 0))
     assert new.fitting(1_000_000) == 0  # the engine stops at a stage without sliding layers
-    assert old.stored_sliding_bytes == 0
+    assert old.stored_sliding_bytes == 1024  # the engine keeps a buffer for the layer that it takes in
 
 
 @pytest.mark.parametrize(
