@@ -71,6 +71,9 @@ class SizingRules:
     state_stage_layers: bool  # a stage keeps the states of its own layers, not of all
     state_full_layers_of_stage: bool  # a stage counts its own attending layers, not those of all
     state_window_shared: bool  # windows of one request's draft tokens overlap where drafts are a chain
+    state_dtype_of_config: bool  # a checkpoint's own type of state counts where nobody asks for one
+    state_with_drafts: str  # a radix cache without extra buffer, and drafts: "any", "no_radix_cache" or "refused"
+    extra_buffer_architectures: tuple[str, ...]  # those that get an extra buffer by default
     state_track_slots: TrackSlots
     # Drafts
     draft_counted_from: str  # which pools make room for EAGLE's draft: "none", "full" (not sliding hybrids), "all"

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which architectures SGLang sizes in a way of their own, by version. Private to the collection, may change any time.
 
-Read in `configs/model_config.py` and `arg_groups/speculative_hook.py` of the published wheels. DeepSeek V4 and Inkling, whose pools
+Read in `configs/model_config.py`, `arg_groups/speculative_hook.py` and `arg_groups/overrides.py` of the published wheels. DeepSeek V4 and Inkling, whose pools
 are of further kinds, are left out.
 """
 
@@ -61,4 +61,35 @@ MTP_COUNTED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("0.5.5", ()),
     ("0.5.14", _MTP_SINCE_0_5_14),
     ("0.5.20", _MTP_SINCE_0_5_20),
+)
+
+# Hybrids with states that get an extra buffer by default, with the usual triton backend for linear attention.
+_BUFFER_0_5_14 = (
+    "Qwen3_5ForConditionalGeneration",
+    "Qwen3_5MoeForConditionalGeneration",
+    "Qwen3NextForCausalLM",
+    "InternS2PreviewForConditionalGeneration",
+    "MiniCPMV4_6ForConditionalGeneration",
+    "BailingMoeV2_5ForCausalLM",
+    "FalconH1ForCausalLM",
+    "GraniteMoeHybridForCausalLM",
+    "NemotronHForCausalLM",
+    "NemotronHPuzzleForCausalLM",
+)
+_BUFFER_0_5_16 = (*_BUFFER_0_5_14, "KimiLinearForCausalLM")
+_BUFFER_0_5_17 = (*_BUFFER_0_5_16, "KimiK3ForConditionalGeneration")
+_BUFFER_0_5_19 = (*_BUFFER_0_5_17, "Qwen3_5MoeForCausalLM", "Qwen3_5ForCausalLM", "BailingMoeV3ForCausalLM")
+_BUFFER_0_5_20 = (
+    *_BUFFER_0_5_19,
+    "Qwen4ExpForConditionalGeneration",
+    "Glm5NextForConditionalGeneration",
+    "NemotronH_Omni_Reasoning_V3",
+)
+EXTRA_BUFFER: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("0.5.5", ()),
+    ("0.5.14", _BUFFER_0_5_14),
+    ("0.5.16", _BUFFER_0_5_16),
+    ("0.5.17", _BUFFER_0_5_17),
+    ("0.5.19", _BUFFER_0_5_19),
+    ("0.5.20", _BUFFER_0_5_20),
 )

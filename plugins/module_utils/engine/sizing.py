@@ -17,7 +17,11 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_ru
     TrackSlots,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.architectures import MTP_COUNTED, SLIDING
+from ansible_collections.blackwell.inference.plugins.module_utils.engine.architectures import (
+    EXTRA_BUFFER,
+    MTP_COUNTED,
+    SLIDING,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
 
 _NO_LIMIT_MIB = 1 << 40
@@ -83,6 +87,9 @@ QUIRKS: dict[str, tuple[tuple[str, Any], ...]] = {
     "state_stage_layers": (("0.5.5", False), ("0.5.10", True)),
     "state_full_layers_of_stage": (("0.5.5", False), ("0.5.8", True)),
     "state_window_shared": (("0.5.5", False), ("0.5.14", True)),
+    "state_dtype_of_config": (("0.5.5", False), ("0.5.9", True)),
+    "state_with_drafts": (("0.5.5", "any"), ("0.5.7", "no_radix_cache"), ("0.5.10", "refused"), ("0.5.14", "any")),
+    "extra_buffer_architectures": EXTRA_BUFFER,
     "state_track_slots": (
         ("0.5.5", TrackSlots(0, 0, 0, "speculation")),
         ("0.5.7", TrackSlots(2, 2, 1, "speculation")),

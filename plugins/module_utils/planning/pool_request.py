@@ -16,6 +16,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.prefill_chunk import prefill_chunk
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.state_scheduling import scheduled
 
 # One chain of three guesses: what the engine takes for MoE models by itself (0.5.5 to 0.5.23). Trees (topk above 1) need page size 1
 # and are refused by some backends, so that nothing wider is chosen unasked.
@@ -44,8 +45,7 @@ def speculation(request: PlanRequest) -> Speculation | None:
 
 def pool_wishes(request: PlanRequest) -> PoolWishes:
     serving, arguments = request.serving, request.arguments
-    strategy = arguments.get("mamba-radix-cache-strategy") or arguments.get("mamba-scheduler-strategy")
-    return PoolWishes(
+    wishes = PoolWishes(
         page_size=request.page_size,
         max_total_tokens=serving.max_total_tokens,
         max_running_requests=serving.max_running_requests,
@@ -56,11 +56,12 @@ def pool_wishes(request: PlanRequest) -> PoolWishes:
         radix_cache=not arguments.get("disable-radix-cache"),
         host_cache=serving.cached,
         overlap_schedule=not arguments.get("disable-overlap-schedule"),
-        state_extra_buffer=strategy == "extra_buffer",
+        state_extra_buffer=_extra_buffer(arguments),
         hybrid_sliding_memory=not arguments.get("disable-hybrid-swa-memory"),
         chunked_prefill_size=prefill_chunk(request),
         raw_latent_rows=_raw_rows(arguments),
     )
+    return scheduled(request.model, wishes, speculation(request), request.rules)
 
 
 def pool_inputs(
@@ -80,6 +81,13 @@ def pool_inputs(
         draft_weights_bytes=draft_weights_bytes,
         wishes=pool_wishes(request),
     )
+
+
+def _extra_buffer(arguments: Mapping[str, Any]) -> bool | None:
+    """What the operator says of an extra buffer of states; None: the engine's own choice, which needs its own backend."""
+    strategy = arguments.get("mamba-radix-cache-strategy") or arguments.get("mamba-scheduler-strategy")
+    told = {"extra_buffer": True, "extra_buffer_lazy": True, "no_buffer": False}.get(str(strategy))
+    return False if told is None and arguments.get("linear-attn-backend", "triton") != "triton" else told
 
 
 def _raw_rows(arguments: Mapping[str, Any]) -> bool:

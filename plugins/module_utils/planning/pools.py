@@ -44,8 +44,9 @@ class Speculation:
 class PoolWishes:
     """What the operator fixed; None: the engine's default of the version. `max_state_slots` is --max-mamba-cache-size.
 
-    `chunked_prefill_size` is what is in effect; it counts for sliding layers without a radix cache. `raw_latent_rows`: sparse attention
-    by a backend (trtllm, tilelang) whose fp8 rows hold no scales.
+    Radix cache, overlap and extra buffer are as they take effect, see `state_scheduling.scheduled`, and so is `chunked_prefill_size`, which
+    counts for sliding layers without a radix cache. `raw_latent_rows`: sparse attention by a backend (trtllm, tilelang) whose fp8 rows
+    hold no scales.
     """
 
     page_size: int = 1
@@ -58,7 +59,7 @@ class PoolWishes:
     radix_cache: bool = True
     host_cache: bool = False
     overlap_schedule: bool = True
-    state_extra_buffer: bool = False
+    state_extra_buffer: bool | None = None
     hybrid_sliding_memory: bool = True
     chunked_prefill_size: int | None = None
     raw_latent_rows: bool = False

@@ -14,8 +14,10 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.atten
     kv_geometries,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.pool_request import pool_wishes, speculation
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.state_scheduling import refuses_drafts
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.visible_cards import VARIABLE, visible_cards
 
 # Flags whose memory the plan does not count: other parallelisms, adapters. What a wish says is refused among the flags before this.
@@ -109,6 +111,13 @@ def _speculation(request: PlanRequest) -> Refusal | None:
         return Refusal(
             "speculation",
             f"serving.speculative_algorithm is {algorithm} and device is cpu, where nobody has seen it work: leave it out.",
+        )
+    if refuses_drafts(request.model, pool_wishes(request), speculation(request), request.rules):
+        return Refusal(
+            "speculation",
+            f"serving.speculative_algorithm is {algorithm}, and SGLang {request.rules.engine_version} ends the start of {request.model.name} "
+            "where drafts meet a radix cache of states without an extra buffer. Set mamba-scheduler-strategy: extra_buffer (and "
+            "SGLANG_ENABLE_SPEC_V2: '1' in environment) or disable-radix-cache in arguments, or choose 0.5.14 or newer.",
         )
     if request.draft is not None or (algorithm in _DRAFTED_BY_MTP and request.model.draft_layers):
         return None

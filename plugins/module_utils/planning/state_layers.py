@@ -13,6 +13,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.draft
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import Pool, PoolInputs
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.stages import stages
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.state_pool import (
+    StateBytes,
     StateWishes,
     draft_state_bytes,
     slots_of_request,
@@ -35,7 +36,7 @@ class StateSizes:
 def state_sizes(inputs: PoolInputs, attention: HybridGeometry, rest_gib: float, rules: SizingRules) -> StateSizes:
     """Since 0.5.17 a request is charged with the states of the fullest stage, before that with those of all layers."""
     wishes = _wishes(inputs)
-    one = state_bytes(attention.state, inputs.parallelism.attention_tp, inputs.wishes.state_dtype)
+    one = _bytes_of_request(inputs, attention, rules)
     layers = attention.pattern.count("l")
     size = one.total * layers
     if rules.state_budget == "padded" and inputs.parallelism.pp > 1:
@@ -57,7 +58,7 @@ def state_pools(
     inputs: PoolInputs, attention: HybridGeometry, sizes: StateSizes, requests: int, stage: range, rules: SizingRules
 ) -> tuple[Pool, ...]:
     """The slots, and with speculation the states of tokens that are being verified: of each slot up to 0.5.6, of each request since."""
-    one = state_bytes(attention.state, inputs.parallelism.attention_tp, inputs.wishes.state_dtype)
+    one = _bytes_of_request(inputs, attention, rules)
     pattern = attention.pattern[stage.start : stage.stop] if rules.state_stage_layers else attention.pattern
     layers = pattern.count("l")
     pools = [Pool("state pool", "state", sizes.slots, one.total * layers, 1)]
@@ -70,6 +71,12 @@ def state_pools(
     return tuple(pools)
 
 
+def _bytes_of_request(inputs: PoolInputs, attention: HybridGeometry, rules: SizingRules) -> StateBytes:
+    """In one layer. Up to 0.5.8 states are float32 unless --mamba-ssm-dtype says otherwise, whatever the checkpoint says."""
+    dtype = inputs.wishes.state_dtype or (None if rules.state_dtype_of_config else "float32")
+    return state_bytes(attention.state, inputs.parallelism.attention_tp, dtype)
+
+
 def _wishes(inputs: PoolInputs) -> StateWishes:
     wishes = inputs.wishes
     return StateWishes(
@@ -79,6 +86,6 @@ def _wishes(inputs: PoolInputs) -> StateWishes:
         draft_tokens=inputs.speculation.draft_tokens if inputs.speculation is not None else None,
         radix_cache=wishes.radix_cache,
         ratio=wishes.state_full_memory_ratio,
-        extra_buffer=wishes.state_extra_buffer,
+        extra_buffer=bool(wishes.state_extra_buffer),
         overlap=wishes.overlap_schedule,
     )

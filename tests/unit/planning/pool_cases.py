@@ -16,6 +16,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.engine.version
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import (
     Attention,
     GqaGeometry,
+    HybridGeometry,
     attention_from_dict,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
@@ -80,6 +81,8 @@ def recorded() -> list[dict[str, Any]]:
 
 def inputs_recorded(start: dict[str, Any]) -> PoolInputs:
     attention = attention_from_dict(Fields.of(start["attention"], "attention", "record it again"))
+    # What was recorded is the sizing alone: states are of the type that the case names, and no default is resolved.
+    state = {"state_dtype": attention.state.dtype} if isinstance(attention, HybridGeometry) else {}
     return PoolInputs(
         model_of(attention, start["layers"], start["architecture"]),
         Parallelism(start["tp"], start.get("pp", 1), start.get("dp", 1)),
@@ -91,7 +94,7 @@ def inputs_recorded(start: dict[str, Any]) -> PoolInputs:
         start.get("reserve_bytes", 0),
         _speculation(start.get("speculation")),
         start.get("draft_weights_bytes", 0),
-        PoolWishes(**start.get("wishes", {})),
+        PoolWishes(**{"state_extra_buffer": False, **state, **start.get("wishes", {})}),
     )
 
 
