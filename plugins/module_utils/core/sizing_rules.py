@@ -57,7 +57,9 @@ class SizingRules:
     latent_row_counted: bool  # of sparse attention in fp8 the profiler counts the row that is really stored
     # Sliding-window hybrids
     sliding_architectures: tuple[str, ...]  # those whose sliding layers get a pool of their own
-    sliding_split: str  # "layers": all layers alike; "bytes": by bytes, in two steps; "direct": in one
+    sliding_split: (
+        str  # "layers": all layers alike; "bytes": by bytes, in two steps, and "bytes_of_pages"; "direct": in one
+    )
     sliding_counted: str  # the profiler's token: "kinds" each with its size, or "full": all layers as full ones
     sliding_counted_twice: tuple[str, ...]  # whose sliding layers are counted once more
     sliding_stage_overlap: bool  # a stage's sizes take in the first layer of the next stage
@@ -89,6 +91,7 @@ class SizingRules:
     request_rows_before_cap: bool  # the default number of rows is reckoned before --max-total-tokens caps the pool
     request_rows_extra: int  # rows of the request table beyond max_running_requests
     running_requests_per_group: bool  # the table is for one attention group's share of --max-running-requests
+    group_requests_least: int  # what a group lets run where there are fewer requests than groups; 0: no start
     request_columns: (
         str  # spare columns for drafts: "plain", "tree" (aligned to pages for trees), "pages" (for all drafts)
     )

@@ -68,7 +68,7 @@ QUIRKS: dict[str, tuple[tuple[str, Any], ...]] = {
     "latent_row_counted": (("0.5.5", False), ("0.5.17", True)),
     # Sliding-window hybrids
     "sliding_architectures": SLIDING,
-    "sliding_split": (("0.5.5", "layers"), ("0.5.9", "bytes"), ("0.5.11", "direct")),
+    "sliding_split": (("0.5.5", "layers"), ("0.5.9", "bytes"), ("0.5.10", "bytes_of_pages"), ("0.5.11", "direct")),
     "sliding_counted": (("0.5.5", "kinds"), ("0.5.8", "full"), ("0.5.9", "kinds")),
     "sliding_counted_twice": (("0.5.5", ()), ("0.5.8", ("MiMoV2FlashForCausalLM",)), ("0.5.9", ())),
     "sliding_stage_overlap": (("0.5.5", True), ("0.5.21", False)),
@@ -110,6 +110,7 @@ QUIRKS: dict[str, tuple[tuple[str, Any], ...]] = {
     "request_rows_before_cap": (("0.5.5", True), ("0.5.10", False)),
     "request_rows_extra": (("0.5.5", 0), ("0.5.12", 1)),
     "running_requests_per_group": (("0.5.5", False), ("0.5.10", True)),
+    "group_requests_least": (("0.5.5", 0), ("0.5.23", 1)),
     "request_columns": (("0.5.5", "plain"), ("0.5.13", "tree"), ("0.5.16", "pages")),
     "running_requests_halved": (("0.5.5", False), ("0.5.10", True)),
     "running_requests_cap": (("0.5.5", "none"), ("0.5.10", "estimate"), ("0.5.14", "half_tokens")),

@@ -75,7 +75,7 @@ def size_stages(inputs: PoolInputs, rules: SizingRules) -> tuple[DevicePools, ..
         if states.request_limit <= 0:
             return (_nothing(inputs, rules, 0),)
         rest = states.rest_gib
-    if rest <= 0:
+    if rest <= 0 and not rules.draft_extra_tokens:
         return (_nothing(inputs, rules, 0),)
     fits = [
         fit
@@ -89,6 +89,8 @@ def size_stages(inputs: PoolInputs, rules: SizingRules) -> tuple[DevicePools, ..
     if split.total <= 0:
         return (_nothing(inputs, rules, poorest.fitted),)
     requests = _requests(inputs, split.total, poorest.fitted, states, rules)
+    if requests.limit <= 0:
+        return (_nothing(inputs, rules, poorest.fitted),)
     return tuple(
         DevicePools(
             shared.total,

@@ -76,7 +76,7 @@ class SlidingStage:
     def _shared_out(self, tokens: int) -> Split:
         """By layers in 0.5.7 and 0.5.8: tokens x layers / (r ns + nf). By bytes in 0.5.9 and 0.5.10: tokens x (F nf + S ns) / (F nf + r S ns).
 
-        Sliding tokens are r times the full ones before pages (`set_num_tokens_hybrid_swa`, `_resolve_hybrid_swa_tokens`).
+        Sliding tokens are r times the full ones, before pages up to 0.5.9 and after them in 0.5.10 (`set_num_tokens_hybrid_swa`, `_resolve_hybrid_swa_tokens`).
         """
         if self.rules.sliding_split == "layers":
             full = int(tokens * self.all_layers / (self.ratio * self.sliding + self.full))
@@ -84,8 +84,9 @@ class SlidingStage:
             full_cell, sliding_cell = self.full_bytes * self.full, self.sliding_bytes * self.sliding
             share = full_cell + self.ratio * self.sliding_bytes * self.sliding
             full = int(tokens * (full_cell + sliding_cell) / share)
-        sliding = aligned(int(full * self.ratio), self.page)
-        return Split(aligned(full, self.page), aligned(full, self.page), sliding)
+        whole = aligned(full, self.page)
+        of = whole if self.rules.sliding_split == "bytes_of_pages" else full
+        return Split(whole, whole, aligned(int(of * self.ratio), self.page))
 
 
 def has_sliding_pool(inputs: PoolInputs, rules: SizingRules) -> bool:

@@ -259,6 +259,14 @@ def test_groups_of_attention_data_parallelism():
     assert (new.requests.limit, new.requests.rows) == (32, 32)
 
 
+@pytest.mark.parametrize(("version", "starts"), [("0.5.9", False), ("0.5.22", False), ("0.5.23", True)])
+def test_fewer_requests_than_groups_are_one_for_each_since_0_5_23_and_no_start_before(version, starts):
+    inputs = inputs_of(QWEN3_32B, "94.00", "80.00", 0.88, 8, dp=4, wishes=PoolWishes(max_running_requests=3))
+    found = size_pools(inputs, rules_of(version))
+    assert (found.tokens > 0) == starts
+    assert not starts or (found.requests.limit, found.requests.rows) == (1, 1)
+
+
 def test_weights_that_leave_nothing():
     found = size_pools(inputs_of(KIMI, "94.04", "21.71", 0.75, 8), rules_of("0.5.23"))
     assert (found.tokens, found.pools, found.size_bytes) == (0, (), 0)
@@ -329,3 +337,20 @@ def test_properties_of_sliding_pools(version, after, fraction, ratio, page):
     assert held <= max(0, rest_gib(inputs, rules) * GIB)
     if sliding:
         assert abs(sliding - found.tokens * ratio) <= 2 * page
+
+
+def test_tokens_beyond_the_budget_can_be_all_there_are():
+    """0.5.6 with EAGLE and 5,000 requests: 140,100 tokens on top of less than nothing, all of them outside the budget."""
+    inputs = inputs_of(
+        QWEN3_32B,
+        "94.00",
+        "18.00",
+        0.8,
+        8,
+        speculation=Speculation("EAGLE", 5, 4, 8, EAGLE3),
+        wishes=PoolWishes(max_running_requests=5000),
+    )
+    assert rest_gib(inputs, rules_of("0.5.6")) < 0
+    found = size_pools(inputs, rules_of("0.5.6"))
+    assert 0 < found.tokens < 5000 * (5 * 4 + 8) + 100
+    assert size_pools(inputs, rules_of("0.5.7")).tokens == 0

@@ -54,6 +54,13 @@ def test_shares(version, full, sliding):
     assert (found.total, found.full, found.sliding) == (full, full, sliding)
 
 
+@pytest.mark.parametrize(("version", "sliding"), [("0.5.9", 976), ("0.5.10", 960)])
+def test_whole_pages_come_last_or_first(version, sliding):
+    """1,025 x 5,120 / 4,300.8 = 1,220 full tokens, 1,216 in pages of 16: 0.8 of them are 976 = 61 pages, or 972 = 60 pages."""
+    found = stage(version, ratio=0.8, page_size=16).split(1025, None)
+    assert (found.full, found.sliding) == (1216, sliding)
+
+
 def test_a_model_of_sliding_layers_alone():
     found = stage("0.5.12", pattern="ssss")
     assert found.fitting(1_000_000) == 1_000_000 // 4096
