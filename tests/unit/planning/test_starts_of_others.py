@@ -82,6 +82,9 @@ def pools_of(start: dict[str, Any], version: str, before_gib: float, after_gib: 
         free_before_bytes=gib_to_bytes(before_gib),
         free_after_bytes=gib_to_bytes(after_gib),
         speculation=speculation_of(start),
+        draft_weights_bytes=gib_to_bytes(start.get("free_after_gib", 0) - start["free_after_draft_gib"])
+        if "free_after_draft_gib" in start
+        else 0,
         wishes=PoolWishes(
             page_size=start["page_size"],
             max_total_tokens=start.get("max_total_tokens"),
@@ -120,7 +123,7 @@ def test_tokens_to_a_thousandth_in_the_median_and_a_hundredth_at_most():
 
 
 @each("start", [start for start in SIZED if not start["independent"]], ids=named)
-def test_tokens_where_the_fraction_was_not_logged_but_is_known(start):
+def test_tokens_where_an_input_was_not_logged_but_is_known(start):
     assert abs(error(start)) <= 0.01, f"{error(start):+.3%}"
 
 
@@ -173,9 +176,14 @@ def test_bytes_of_a_drafted_token_are_the_logged_ones(start):
 
 @each("start", [start for start in SIZED if "sliding_tokens" in start["logged"]], ids=named)
 def test_sliding_pools_follow_the_full_one(start):
-    logged, pools = start["logged"], predicted(start)
-    assert pools.slots("sliding") == int(pools.tokens * start["swa_full_tokens_ratio"])
-    assert logged["sliding_tokens"] == int(logged["tokens"] * start["swa_full_tokens_ratio"])
+    logged, pools, ratio = start["logged"], predicted(start), start["swa_full_tokens_ratio"]
+    assert pools.slots("sliding") == int(pools.tokens * ratio)
+    assert logged["sliding_tokens"] == int(logged["tokens"] * ratio)
+
+
+@each("start", [start for start in STARTS if "sliding_gib" in start["logged"]], ids=named)
+def test_bytes_of_a_sliding_token_are_the_logged_ones(start):
+    logged = start["logged"]
     size = (logged["sliding_tokens"] + start["page_size"]) * bytes_per_token(start, "sliding") / GIB
     assert size == pytest.approx(sum(logged["sliding_gib"]), abs=2 * PRINTED_GIB)
 
