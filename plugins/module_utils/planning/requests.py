@@ -39,14 +39,14 @@ def running_requests(
     Default clamp(int(tokens / context * 512), 2048, 4096), SGLang 0.5.5 to 0.5.23, of which half the tokens may run; since 0.5.10
     the table is no longer than that either. Up to 0.5.9 it is reckoned from the tokens that fit, before --max-total-tokens caps the pool,
     0.5.10 to 0.5.23 from the capped pool. `groups` of attention data parallelism share `asked`, and since 0.5.10 the table is for a group's
-    share. `state_limit`: how many requests the pool of states has room for. A table of 2048 x 262148 x 4 bytes is 2.000 GiB,
-    and it comes out of what the fraction leaves free, not out of the pool.
+    share; fewer requests than groups are one for each since 0.5.23, and no start before. `state_limit`: how many requests the pool of
+    states has room for. A table of 2048 x 262148 x 4 bytes is 2.000 GiB, and it comes out of what the fraction leaves free, not out of the pool.
     """
     if asked is None:
         rows = default_rows(tokens, profiled_tokens, context_length, rules)
         limit = min(rows, tokens // 2)
     else:
-        limit = asked // groups
+        limit = max(rules.group_requests_least, asked // groups)
         cap = {"none": limit, "estimate": _estimate(tokens, context_length), "half_tokens": max(1, tokens // 2)}
         limit = min(limit, cap[rules.running_requests_cap])
         rows = limit if rules.running_requests_per_group else asked
@@ -55,7 +55,7 @@ def running_requests(
     columns = context_length + _SPARE_COLUMNS + draft_columns
     table_bytes = (rows + rules.request_rows_extra) * columns * _ENTRY_BYTES
     cut_from = asked if asked is not None and limit < asked // groups else None
-    return RunningRequests(max(1, limit), rows, table_bytes, cut_from)
+    return RunningRequests(limit, rows, table_bytes, cut_from)
 
 
 def default_rows(tokens: int, profiled_tokens: int, context_length: int, rules: SizingRules) -> int:
