@@ -88,20 +88,17 @@ def size_stages(inputs: PoolInputs, rules: SizingRules) -> tuple[DevicePools, ..
     split = _split(poorest, poorest)
     if split.total <= 0:
         return (_nothing(inputs, rules, poorest.fitted),)
-    requests = _requests(inputs, split.total, poorest.fitted, states, rules)
-    if requests.limit <= 0:
+    if _requests(inputs, split.total, poorest.fitted, states, rules).limit <= 0:
         return (_nothing(inputs, rules, poorest.fitted),)
-    return tuple(
-        DevicePools(
-            shared.total,
-            poorest.fitted,
-            requests,
-            _pools(inputs, replace(fit, tokens=poorest.tokens), shared, requests, states, rules),
-            fit is poorest,
-        )
-        for fit in fits
-        for shared in [_split(fit, poorest)]
-    )
+    return tuple(_stage(inputs, fit, poorest, states, rules) for fit in fits)
+
+
+def _stage(inputs: PoolInputs, fit: _Fit, poorest: _Fit, states: StateSizes | None, rules: SizingRules) -> DevicePools:
+    """The stages agree on tokens; up to 0.5.9 each has made its table before, of the tokens that fit in itself."""
+    split = _split(fit, poorest)
+    requests = _requests(inputs, split.total, fit.fitted, states, rules)
+    pools = _pools(inputs, replace(fit, tokens=poorest.tokens), split, requests, states, rules)
+    return DevicePools(split.total, poorest.fitted, requests, pools, fit is poorest)
 
 
 def _split(fit: _Fit, poorest: _Fit) -> Split:

@@ -232,6 +232,17 @@ def test_stages_agree_on_the_poorest():
     assert {stage.tokens for stage in size_stages(inputs, rules_of("0.5.9"))} == {rest // (1152 * 21)}
 
 
+def test_up_to_0_5_9_each_stage_makes_its_table_of_what_fits_in_itself():
+    """15, 15, 15 and 16 layers: a stage with fewer fits more tokens before all agree, and its table is longer."""
+    inputs = inputs_of(KIMI, "94.04", "40.00", 0.88, 2, pp=4)
+    rest = int(rest_gib(inputs, rules_of("0.5.9")) * GIB)
+    fifteen, sixteen = (int(rest // (1152 * layers) / 262144 * 512) for layers in (15, 16))
+    assert 2048 < sixteen < fifteen < 4096
+    old, new = (size_stages(inputs, rules_of(version)) for version in ("0.5.9", "0.5.10"))
+    assert [stage.requests.rows for stage in old] == [fifteen, fifteen, fifteen, sixteen]
+    assert [stage.requests.rows for stage in new] == [sixteen] * 4
+
+
 def test_a_version_that_has_no_sliding_pool():
     """gpt-oss up to 0.5.7 keeps every token in every layer; since 0.5.8 its sliding layers have a pool of their own."""
     attention = SlidingGeometry(GqaGeometry(64, 8, 64, 64), GqaGeometry(64, 8, 64, 64), 128, "sf" * 18)
