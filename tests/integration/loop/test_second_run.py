@@ -173,9 +173,10 @@ def test_a_second_instance_beside_it_changes_nothing_of_the_first(deployed):
     deployed.run(
         "sh",
         "-c",
-        "systemctl disable --now sglang-second; rm -r /etc/sglang/second /etc/systemd/system/sglang-second.service /var/lib/blackwell-inference/second;"
-        " systemctl daemon-reload",
+        "set -e; systemctl stop sglang-second; systemctl disable sglang-second; systemctl daemon-reload;"
+        " rm -r /etc/sglang/second /etc/systemd/system/sglang-second.service /var/lib/blackwell-inference/second; systemctl daemon-reload",
     )
+    assert deployed.show("sglang-second.service", "ActiveState", "LoadState")["ActiveState"] in ("inactive", "failed")
 
 
 def test_after_all_that_nothing_is_left_to_do(deployed):
