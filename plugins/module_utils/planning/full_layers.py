@@ -52,13 +52,13 @@ def geometry_of(inputs: PoolInputs) -> Geometry:
 def full_stage(inputs: PoolInputs, layers: range, rules: SizingRules) -> FullStage:
     """All layers of the stage, of a hybrid with states those that attend; sliding layers without a pool of their own count as full ones.
 
-    Up to 0.5.7 every stage of a hybrid with states counts the attending layers of all stages.
+    Up to 0.5.7 every stage of a hybrid with states counts the attending layers of all stages, and keeps a buffer for each.
     """
     attention, geometry = inputs.model.attention, geometry_of(inputs)
     counted = held = len(layers)
     if isinstance(attention, HybridGeometry):
-        held = attention.pattern[layers.start : layers.stop].count("f")
-        counted = held if rules.state_full_layers_of_stage else attention.pattern.count("f")
+        own = attention.pattern[layers.start : layers.stop].count("f")
+        counted = held = own if rules.state_full_layers_of_stage else attention.pattern.count("f")
     tp, dtype, raw = inputs.parallelism.attention_tp, inputs.kv_cache_dtype, inputs.wishes.raw_latent_rows
     key = indexer_bytes(geometry)
     reusing = layers_without_index_keys(inputs, layers, rules)
