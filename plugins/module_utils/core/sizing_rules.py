@@ -86,6 +86,7 @@ class SizingRules:
     mtp_counted: tuple[str, ...]  # whose MTP layers are counted when no draft is named
     dflash_count: str  # "none", "layers": as if it were the target's, "geometry": its own bytes
     # Device pool
+    vision_table_architectures: tuple[str, ...]  # whose vision tower's rotary table is lengthened to the context
     multimodal_reserve_bytes: int  # taken from the KV budget of a multimodal model
     multimodal_transport_reserve_bytes: int  # the same again with --mm-feature-transport cuda_ipc or cuda_vmm
     request_rows_before_cap: bool  # the default number of rows is reckoned before --max-total-tokens caps the pool

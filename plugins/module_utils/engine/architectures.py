@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which architectures SGLang sizes in a way of their own, by version. Private to the collection, may change any time.
 
-Read in `configs/model_config.py`, `arg_groups/speculative_hook.py` and `arg_groups/overrides.py` of the published wheels. DeepSeek V4 and Inkling, whose pools
-are of further kinds, are left out.
+Read in `configs/model_config.py`, `arg_groups/speculative_hook.py`, `arg_groups/overrides.py` and `models` of the published wheels. DeepSeek V4 and
+Inkling, whose pools are of further kinds, are left out.
 """
 
 from __future__ import annotations
@@ -92,4 +92,27 @@ EXTRA_BUFFER: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("0.5.17", _BUFFER_0_5_17),
     ("0.5.19", _BUFFER_0_5_19),
     ("0.5.20", _BUFFER_0_5_20),
+)
+
+# Whose vision tower has a rotary table of the kind that is lengthened to the context, of half a head a row.
+_TABLE_0_5_7 = (
+    "Qwen3VLForConditionalGeneration",
+    "Qwen3VLMoeForConditionalGeneration",
+    "Glm4vForConditionalGeneration",
+    "Glm4vMoeForConditionalGeneration",
+)
+_TABLE_0_5_9 = (
+    *_TABLE_0_5_7,
+    "Qwen3_5ForConditionalGeneration",
+    "Qwen3_5MoeForConditionalGeneration",
+    "GlmOcrForConditionalGeneration",
+)
+_TABLE_0_5_10 = (*_TABLE_0_5_9, "InternS1ProForConditionalGeneration")
+_TABLE_0_5_20 = (*_TABLE_0_5_10, "Qwen4ExpForConditionalGeneration", "Glm5NextForConditionalGeneration")
+VISION_TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("0.5.5", ()),
+    ("0.5.7", _TABLE_0_5_7),
+    ("0.5.9", _TABLE_0_5_9),
+    ("0.5.10", _TABLE_0_5_10),
+    ("0.5.20", _TABLE_0_5_20),
 )

@@ -21,6 +21,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.engine.archite
     EXTRA_BUFFER,
     MTP_COUNTED,
     SLIDING,
+    VISION_TABLE,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
 
@@ -105,6 +106,7 @@ QUIRKS: dict[str, tuple[tuple[str, Any], ...]] = {
     "mtp_counted": MTP_COUNTED,
     "dflash_count": (("0.5.5", "none"), ("0.5.11", "layers"), ("0.5.18", "geometry")),
     # Device pool
+    "vision_table_architectures": VISION_TABLE,
     "multimodal_reserve_bytes": (("0.5.5", 0), ("0.5.18", 100 * MIB)),
     "multimodal_transport_reserve_bytes": (("0.5.5", 0), ("0.5.18", 1024 * MIB)),
     "request_rows_before_cap": (("0.5.5", True), ("0.5.10", False)),

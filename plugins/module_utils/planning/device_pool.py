@@ -37,6 +37,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.prefill_chunk import chunk_tokens
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.requests import running_requests
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.rotary_tables import rotary_tables_bytes
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.weights import rank_weights
 
 # Hundredths of the fraction that are proposed unasked.
@@ -56,9 +57,12 @@ def gpu_budget(request: PlanRequest, fraction: float, cached: bool) -> GpuBudget
     draft = draft_weights_line(model, speculation(request), calibration, world)
     loaded = [weights] if draft is None else [weights, draft]
     draft_bytes = draft.size_bytes if draft is not None else 0
-    stages = size_stages(pool_inputs(request, fraction, base, weights.size_bytes, draft_bytes), rules)
+    inputs = pool_inputs(request, fraction, base, weights.size_bytes, draft_bytes)
+    stages, tables = size_stages(inputs, rules), rotary_tables_bytes(inputs, rules)
     pools, reserve = poorest(stages), request.multimodal_reserve_bytes
     lines = [*gone, *loaded, *pool_lines(pools, "plan")]
+    if tables:
+        lines.append(Line("vision rotary table", tables, f"engine: lengthened in {rules.engine_version}"))
     if reserve:
         lines.append(Line("multimodal cache", reserve, f"engine: since 0.5.18, in {rules.engine_version}"))
     batch = _graph_batch(request, pools)

@@ -13,12 +13,13 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.atten
     is_multimodal,
     mtp_layers,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields, is_whole
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_context import longest_context
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_quantization import quantization_of
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import (
     MAX_EXPERTS,
     MAX_LAYERS,
+    MAX_VISION_ROTARY_DIM,
     MAX_WIDTH,
     ModelSpec,
     Weights,
@@ -71,6 +72,7 @@ def model_from_config(
         weights=weights,
         identity=identity,
         draft_layers=mtp_layers(text, architecture, MAX_LAYERS),
+        vision_rotary_dim=_vision_rotary_dim(top.data.get("vision_config")),
         sources={
             "attention": found,
             "layers": found,
@@ -89,6 +91,15 @@ def _architecture(top: Fields) -> str:
     if not isinstance(names, list) or not names or not isinstance(names[0], str):
         return Fields({"architectures": None}, top.where, top.advice).text("architectures")
     return names[0]
+
+
+def _vision_rotary_dim(vision: object) -> int | None:
+    """Half a head, as Qwen3-VL's and GLM-4V's towers rotate it. None for a tower that is described in other words."""
+    if not isinstance(vision, Mapping):
+        return None
+    width, heads = (int(vision[key]) if is_whole(vision.get(key)) else 0 for key in ("hidden_size", "num_heads"))
+    half = width // heads // 2 if heads > 0 else 0
+    return half if 0 < half <= MAX_VISION_ROTARY_DIM else None
 
 
 def _layers(text: Fields) -> int:

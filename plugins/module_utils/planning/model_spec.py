@@ -22,6 +22,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.weigh
 MAX_LAYERS = 10_000
 MAX_WIDTH = 10_000_000
 MAX_EXPERTS = 100_000
+MAX_VISION_ROTARY_DIM = 65_536
 _MAX_BYTES = 1 << 60
 
 
@@ -76,6 +77,7 @@ class ModelSpec:
     """A checkpoint. `kv_cache_dtype` is what "auto" means for it, `max_position_embeddings` the longest context with its rope scaling.
 
     `layers` are the text model's own; `draft_layers` those for multi-token prediction (MTP, NEXTN) that the checkpoint holds beside them.
+    `vision_rotary_dim` is half a head of the vision tower; None where there is none or its heads are not told.
     """
 
     name: str
@@ -94,6 +96,7 @@ class ModelSpec:
     weights: Weights
     identity: str | None = None
     draft_layers: int = 0
+    vision_rotary_dim: int | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -114,6 +117,7 @@ class ModelSpec:
             "weights": self.weights.as_dict(),
             "identity": self.identity,
             "draft_layers": self.draft_layers,
+            "vision_rotary_dim": self.vision_rotary_dim,
             "sources": dict(sorted(self.sources.items())),
         }
 
@@ -142,6 +146,7 @@ def model_from_dict(data: Any, where: str = "The model given to planning") -> Mo
         weights=Weights.from_dict(fields.within("weights")),
         identity=fields.optional_text("identity"),
         draft_layers=fields.optional_whole("draft_layers", 0, MAX_LAYERS) or 0,
+        vision_rotary_dim=fields.optional_whole("vision_rotary_dim", 1, MAX_VISION_ROTARY_DIM),
         sources={str(key): str(value) for key, value in sources.items()},
     )
 

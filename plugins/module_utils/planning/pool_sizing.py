@@ -29,6 +29,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.reque
     default_rows,
     running_requests,
 )
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.rotary_tables import rotary_tables_bytes
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.sliding_pools import (
     SlidingStage,
     has_sliding_pool,
@@ -111,10 +112,10 @@ def _split(fit: _Fit, poorest: _Fit) -> Split:
 def rest_gib(inputs: PoolInputs, rules: SizingRules) -> float:
     """GiB for all pools: what is free after the load less the part of what was free before it that the fraction leaves.
 
-    Since 0.5.14 the draft is loaded by then; since 0.5.18 multimodal models lose a reserve. The minimum over several ranks is taken in
-    single precision (`get_available_gpu_memory`, 0.5.5 to 0.5.23).
+    Since 0.5.7 a vision tower's rotary table has grown by then; since 0.5.14 the draft is loaded; since 0.5.18 multimodal models lose a
+    reserve. The minimum over several ranks is taken in single precision (`get_available_gpu_memory`, 0.5.5 to 0.5.23).
     """
-    loaded = inputs.free_after_bytes
+    loaded = inputs.free_after_bytes - rotary_tables_bytes(inputs, rules)
     if rules.draft_counted_from != "none":
         loaded -= inputs.draft_weights_bytes
     several = inputs.parallelism.world > 1

@@ -115,10 +115,10 @@ def test_the_lane_is_wide_enough():
     assert len(OUTSIDE) <= 3
 
 
-def test_tokens_to_a_thousandth_in_the_median_and_a_hundredth_at_most():
+def test_tokens_to_half_a_thousandth_in_the_median_and_a_hundredth_at_most():
     errors = {named(start): error(start) for start in INDEPENDENT if start in SIZED}
     table = "\n".join(f"{value:+.3%}  {name}" for name, value in sorted(errors.items(), key=lambda row: -abs(row[1])))
-    assert statistics.median(abs(value) for value in errors.values()) <= 0.001, table
+    assert statistics.median(abs(value) for value in errors.values()) <= 0.0005, table
     assert max(abs(value) for value in errors.values()) <= 0.01, table
 
 
@@ -137,11 +137,17 @@ def test_never_fewer_tokens_than_rounding_explains(start):
 
 @each(
     "start",
-    [s for s in INDEPENDENT if s in SIZED and s.get("hosts", 1) == 1 and s["context_length"] <= 8192],
+    [
+        s
+        for s in INDEPENDENT
+        if s in SIZED and s.get("hosts", 1) == 1 and (s["context_length"] <= 8192 or s["model"] == "Qwen3.5-9B")
+    ],
     ids=named,
 )
-def test_exact_but_for_rounding_where_rotary_tables_stay(start):
-    """All ranks are in the log and the context is shorter than the tables: the logged pool lies between both ends of the rounded figures."""
+def test_exact_but_for_rounding_where_rotary_tables_stay_or_are_counted(start):
+    """All ranks are in the log, and the context is shorter than the tables or a vision tower's is counted: the logged pool lies between
+    both ends of the rounded figures.
+    """
     before, after = start["free_before_gib"] + PRINTED_GIB, start["free_after_gib"] - PRINTED_GIB
     poorest = pools_of(start, start["engine"]["oldest"], before, after).tokens
     assert poorest - start["page_size"] <= start["logged"]["tokens"]
