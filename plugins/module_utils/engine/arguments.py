@@ -31,6 +31,8 @@ _OWN = {
     "served-model-name": "inference_served_model_name",
     "speculative-draft-model-path": "inference_draft_model_path",
 }
+# Values that the parser still takes and the engine then refuses, since when, and what took their place.
+_GONE_VALUES = {("kv-cache-dtype", "fp4_e2m1"): ("0.5.17", "fp4_mx_block16")}
 # Flags that planning decides, by every name that they have had, and the key of inference_serving.
 _PLANNED = {
     name: key
@@ -97,7 +99,12 @@ def _fault_in_table(dialect: Dialect, name: str, value: Any) -> str | None:
         return f"arguments has {name}, with which SGLang {dialect.version.text} does nothing{_instead(name)}"
     if name in dialect.flags.barred:
         return _barred(dialect, name)
-    return None if flag.takes(value) else _wrong(dialect, name, flag, value)
+    if not flag.takes(value):
+        return _wrong(dialect, name, flag, value)
+    gone = _GONE_VALUES.get((name, str(value)))
+    if gone is None or dialect.version < EngineVersion.parse(gone[0]):
+        return None
+    return f"arguments has {name} with the value {value}, which SGLang refuses since {gone[0]}: write {gone[1]}."
 
 
 def _unknown(dialect: Dialect, name: str) -> str:

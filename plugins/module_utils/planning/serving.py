@@ -96,7 +96,7 @@ _FORCE = _Wish(
     ),
 )
 
-# The KV cache's data types are the flag's choices less those that need scales beside the cache.
+# Which of the KV cache's data types a version has, its flag table knows.
 WISHES: dict[str, _Wish] = {
     "device": _one_of("cuda", "cpu"),
     "tp": _count(),
@@ -114,7 +114,9 @@ WISHES: dict[str, _Wish] = {
     "max_prefill_tokens": _count(),
     "cuda_graph_max_bs": _count(),
     "page_size": _count(),
-    "kv_cache_dtype": _one_of("auto", "bfloat16", "bf16", "fp8_e4m3", "fp8_e5m2"),
+    "kv_cache_dtype": _one_of(
+        "auto", "bfloat16", "bf16", "fp4_e2m1", "fp4_mx_block16", "fp8_e4m3", "fp8_e5m2", "mxfp8", "nvfp4"
+    ),
     "hicache": _Wish("true or false", lambda value: isinstance(value, bool)),
     "hicache_size": _Wish(
         "a whole number of GB (10^9 bytes) per rank, at least 1",

@@ -311,3 +311,18 @@ def test_every_setting_is_a_flag_that_the_server_config_of_every_version_takes(v
     """engine_arguments itself refuses what the recorded table lacks or its server config bars."""
     assert set(SETTINGS) == set(FLAG_OF)
     assert len(engine_arguments(dialect_for(version), SETTINGS, {})) >= len(SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("version", "refused"), [("0.5.9", False), ("0.5.16", False), ("0.5.17", True), ("0.5.20", True)]
+)
+def test_a_value_that_the_parser_takes_and_the_engine_refuses(version, refused):
+    dialect = dialect_for(version)
+    if not refused:
+        assert engine_arguments(dialect, {"kv_cache_dtype": "fp4_e2m1"}, {}) == {"kv-cache-dtype": "fp4_e2m1"}
+        return
+    with pytest.raises(EngineError) as error:
+        engine_arguments(dialect, {"kv_cache_dtype": "fp4_e2m1"}, {})
+    assert str(error.value) == (
+        "arguments has kv-cache-dtype with the value fp4_e2m1, which SGLang refuses since 0.5.17: write fp4_mx_block16."
+    )
