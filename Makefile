@@ -44,6 +44,10 @@ molecule: packages ## Roles and playbooks on test hosts; SCENARIO=... for one sc
 test-oldest: ## The oldest lane, ansible-core 2.19 on Python 3.11: unit, sanity and one scenario
 	@PYTHON=$$(tests/tools/interpreter 3.11) SCENARIO=$(OLDEST_SCENARIO) tests/tools/stages unit sanity molecule
 
+.PHONY: conformance
+conformance: ## Our numbers beside those of the published SGLang, without a GPU; CONFORMANCE_SEED=..., CONFORMANCE_CASES=..., ARGS=... for pytest
+	$(IN_VENV) pytest tests/conformance $(ARGS)
+
 .PHONY: demo test-kill benchmark
 demo: packages collections ## The loop with the real engine on a test host: deploy a tiny model, verify it, ask it, deploy it again
 	@$(IN_VENV) tests/tools/demo
