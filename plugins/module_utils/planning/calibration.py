@@ -10,13 +10,17 @@ from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import Parallelism
 
 _MAX_BYTES = 1 << 50
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Per-rank figures; each optional. They hold for `ranks` ranks on cards of `gpu_memory_total_bytes`, where those are given."""
+    """Per-rank figures; each optional. They hold for `ranks` ranks on cards of `gpu_memory_total_bytes`, where those are given.
+
+    `pp` and `dp` say how the ranks shared the weights: stages hold layers of their own, and attention groups each a whole attention.
+    """
 
     free_before_load_bytes: int | None = None
     free_after_load_bytes: int | None = None
@@ -26,6 +30,8 @@ class Calibration:
     graph_batch: int | None = None  # the largest decode graph among graph_bytes
     activation_bytes: int | None = None
     ranks: int | None = None
+    pp: int = 1
+    dp: int = 1
     gpu_memory_total_bytes: int | None = None
     measured: str = "an earlier start"
     kind: str = "measured"  # "profile": on another host
@@ -39,6 +45,10 @@ class Calibration:
         if self.free_before_load_bytes is None or self.free_after_load_bytes is None:
             return None
         return self.free_before_load_bytes - self.free_after_load_bytes
+
+    def shares_as(self, world: Parallelism) -> bool:
+        """Whether the weights of a rank were measured with the same ranks, stages and attention groups."""
+        return self.ranks in (None, world.world) and (self.pp, self.dp) == (world.pp, world.dp)
 
     def fits(self, ranks: int, gpu_total_bytes: int) -> bool:
         """Whether the figures speak of this many ranks and of such cards (to 1 %: cards of one name differ by their ECC and display modes)."""
@@ -65,6 +75,8 @@ def calibration_from_dict(data: Any) -> Calibration:
         graph_batch=fields.optional_whole("graph_batch", 0, _MAX_BYTES),
         activation_bytes=fields.optional_whole("activation_bytes", 0, _MAX_BYTES),
         ranks=fields.optional_whole("ranks", 1, 4096),
+        pp=fields.optional_whole("pp", 1, 4096) or 1,
+        dp=fields.optional_whole("dp", 1, 4096) or 1,
         gpu_memory_total_bytes=fields.optional_whole("gpu_memory_total_bytes", 1, _MAX_BYTES),
         measured=fields.optional_text("measured") or Calibration.measured,
         kind=fields.choice("kind", {"measured": 1, "profile": 1}) if fields.has("kind") else Calibration.kind,

@@ -61,7 +61,7 @@ def weights_line(
     """The weights of one rank: measured by anybody, else placed from the checkpoint."""
     if host.free_after_load_bytes is not None:
         return Line("weights", max(0, base_bytes - host.free_after_load_bytes), "operator")
-    if calibration.weights_bytes is not None and calibration.ranks in (None, parallelism.world):
+    if calibration.weights_bytes is not None and calibration.shares_as(parallelism):
         return Line("weights", calibration.weights_bytes, calibration.source)
     return rank_weights(model, parallelism)
 
@@ -72,7 +72,7 @@ def draft_weights_line(
     """What drafts: a checkpoint of its own, placed like the model, or layers of the model's checkpoint. None where nothing is loaded for it."""
     if speculation is None or speculation.algorithm == "NGRAM":
         return None
-    if calibration.draft_weights_bytes is not None and calibration.ranks in (None, parallelism.world):
+    if calibration.draft_weights_bytes is not None and calibration.shares_as(parallelism):
         return Line(_DRAFT, calibration.draft_weights_bytes, calibration.source)
     if speculation.draft is not None:
         line = rank_weights(speculation.draft, replace(parallelism, pp=1))

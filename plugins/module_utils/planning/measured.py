@@ -31,6 +31,7 @@ _LOAD_FLAGS = (
     "quantization",
     "torchao-config",
 )
+_GROUP_FLAGS = ("attn-dp-size", "dp-size")
 _BATCH_FLAGS = ("cuda-graph-max-bs", "cuda-graph-max-bs-decode")
 
 
@@ -45,11 +46,15 @@ def measured_calibration(record: Any, request: PlanRequest) -> Calibration | Non
         return None
     if not isinstance(record, Mapping) or not _speaks_of(record, found, request):
         return None
-    if not _same(record, request, _graph_flags):
+    drafts = _drafts_alike(record["arguments"], request)
+    if not drafts:
+        found = replace(found, draft_weights_bytes=None)
+    if not drafts or not _same(record, request, _graph_flags):
         found = replace(found, graph_bytes=None)
     if (found.free_before_load_bytes, found.weights_bytes, found.graph_bytes) == (None, None, None):
         return None
-    return replace(found, kind="measured", activation_bytes=request.calibration.activation_bytes)
+    pp, dp = _shared(record)
+    return replace(found, kind="measured", pp=pp, dp=dp, activation_bytes=request.calibration.activation_bytes)
 
 
 def _speaks_of(record: Mapping[str, Any], found: Calibration, request: PlanRequest) -> bool:
@@ -60,15 +65,29 @@ def _speaks_of(record: Mapping[str, Any], found: Calibration, request: PlanReque
         and identity is not None
         and identity == request.model.identity
         and record.get("engine_version") == request.rules.engine_version
-        and found.ranks == request.serving.tp
-        and found.fits(request.serving.tp, min(gpu.total_bytes for gpu in request.gpus))
+        and found.ranks == request.ranks
+        and found.fits(request.ranks, min(gpu.total_bytes for gpu in request.gpus))
         and _same(record, request, _load_flags)
+        and _shared(record) == (request.serving.pp, request.serving.dp)
     )
 
 
 def _same(record: Mapping[str, Any], request: PlanRequest, flags: Any) -> bool:
     arguments = record.get("arguments")
     return isinstance(arguments, Mapping) and flags(arguments) == flags(request.arguments)
+
+
+def _shared(record: Mapping[str, Any]) -> tuple[int, int]:
+    """Stages and attention groups of the measured start; the plan tells neither where there is one."""
+    arguments = record["arguments"]
+    return arguments.get("pp-size", 1), next((arguments[name] for name in _GROUP_FLAGS if name in arguments), 1)
+
+
+def _drafts_alike(arguments: Mapping[str, Any], request: PlanRequest) -> bool:
+    """Whether the same drafts then as now: what drafts brings weights and graphs of its own."""
+    algorithm = request.serving.speculative_algorithm
+    path = request.draft_model_path if algorithm else None
+    return (arguments.get("speculative-algorithm"), arguments.get("speculative-draft-model-path")) == (algorithm, path)
 
 
 def _load_flags(arguments: Mapping[str, Any]) -> dict[str, Any]:

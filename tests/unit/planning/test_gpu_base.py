@@ -132,3 +132,20 @@ def test_weights_of_a_rank(kimi, after, calibration, weights, size, source):
     model = replace(kimi, weights=Weights(560 * GIB, 64, "safetensors", **weights))
     line = weights_line(model, host(EMPTY, after=after), calibration, Parallelism(8), gib_to_bytes("94.04"))
     assert (line.size_bytes, line.source) == (size, source)
+
+
+@pytest.mark.parametrize(
+    ("world", "measured"),
+    [
+        (Parallelism(8), True),
+        (Parallelism(4), False),
+        (Parallelism(4, pp=2), False),
+        (Parallelism(8, dp=2), False),
+        (Parallelism(8, dp=8), False),
+    ],
+)
+def test_weights_that_were_shared_in_another_way_are_not_those_that_were_measured(kimi, world, measured):
+    """Every attention group holds the attention whole, and a stage its own layers."""
+    known = Calibration(free_before_load_bytes=94 * GIB, free_after_load_bytes=22 * GIB, ranks=8)
+    line = weights_line(kimi, host(*[EMPTY] * 8), known, world, EMPTY)
+    assert (line.source == "measured: an earlier start") is measured

@@ -247,9 +247,25 @@ def test_a_plan_that_its_start_proved_wrong_is_corrected_once(settle_llama):
         {"gpu_memory_total_bytes": 32 * GIB},
         {"arguments": {"quantization": "fp8"}},
         {"arguments": None},
+        {"arguments": {**CALIBRATION["arguments"], "tp-size": 4, "pp-size": 2}},
+        {"arguments": {**CALIBRATION["arguments"], "dp-size": 8}},
+        {"arguments": {**CALIBRATION["arguments"], "attn-dp-size": 8}},
         {"free_after_load_bytes": "x"},
     ],
-    ids=["version", "checkpoint", "no identity", "model", "ranks", "cards", "way to load", "no arguments", "edited"],
+    ids=[
+        "version",
+        "checkpoint",
+        "no identity",
+        "model",
+        "ranks",
+        "cards",
+        "way to load",
+        "no arguments",
+        "stages",
+        "groups",
+        "groups of 0.5.22",
+        "edited",
+    ],
 )
 def test_figures_of_another_start_are_not_used(settle_llama, other):
     first = settle_llama(NOTHING, fresh(), running=False)
@@ -267,6 +283,22 @@ def test_graphs_that_are_captured_in_another_way_are_estimated(settle_llama):
     record = {**CALIBRATION, "arguments": {"cuda-graph-bs": [1, 2]}}
     second = settle_llama(again({}, record), fresh(), running=False)
     assert source_of(second, "CUDA graphs").startswith("estimate: 7.5 MiB for each of 512 requests")
+    assert source_of(second, "weights") == "measured: journal 2026-02-24"
+
+
+@pytest.mark.parametrize("shared", [{"pp": 2, "tp": 4}, {"dp": 8}])
+def test_figures_of_a_start_that_shared_the_weights_in_the_same_way_are_used(settle_llama, shared):
+    wishes = {**shared, "running": False}
+    first = settle_llama(NOTHING, fresh(), **wishes)
+    flags = {f"{name}-size": value for name, value in shared.items()}
+    second = settle_llama(again(first, {**CALIBRATION, "arguments": flags}), fresh(), **wishes)
+    assert source_of(second, "weights") == "measured: journal 2026-02-24"
+    assert settle_llama(again(second, CALIBRATION), standing(), **shared) == second
+
+
+def test_graphs_of_a_start_without_drafts_say_nothing_of_one_with_them(settle_llama):
+    second = settle_llama(again({}, CALIBRATION), fresh(), running=False, speculative_algorithm="NGRAM")
+    assert source_of(second, "CUDA graphs").startswith("estimate: 7.5 MiB")
     assert source_of(second, "weights") == "measured: journal 2026-02-24"
 
 
