@@ -94,7 +94,7 @@ CASES = [
         spoil=f"mv {LIBRARY} /tmp/",
         undo=f"mv /tmp/{LIBRARY.rpartition('/')[2]} {LIBRARY}",
     ),
-    Bad("engine too old", ("0.5.1", "0.5.9", "inference_sglang_version"), {"inference_sglang_version": "0.5.1"}),
+    Bad("engine too old", ("0.5.1", "0.5.5", "inference_sglang_version"), {"inference_sglang_version": "0.5.1"}),
     Bad(
         "engine that nothing pins",
         ("no lock of SGLang 0.5.20", "0.5.23 and 0.5.9", "inference_sglang_lock"),
