@@ -85,6 +85,9 @@ class SizingRules:
     draft_sliding_counted: bool  # the draft's own sliding layers count as such
     mtp_counted: tuple[str, ...]  # whose MTP layers are counted when no draft is named
     dflash_count: str  # "none", "layers": as if it were the target's, "geometry": its own bytes
+    stage_drafts_switch: str  # the environment variable that lets EAGLE draft with several pipeline stages; "": never
+    dflash_groups_flag: str  # the flag that DFLASH needs beside attention data parallelism; "": never together
+    tree_page_backends: tuple[str, ...]  # attention backends that verify trees of drafts in pages of several tokens
     # Device pool
     vision_table_architectures: tuple[str, ...]  # whose vision tower's rotary table is lengthened to the context
     multimodal_reserve_bytes: int  # taken from the KV budget of a multimodal model

@@ -105,6 +105,13 @@ QUIRKS: dict[str, tuple[tuple[str, Any], ...]] = {
     "draft_sliding_counted": (("0.5.5", False), ("0.5.19", True)),
     "mtp_counted": MTP_COUNTED,
     "dflash_count": (("0.5.5", "none"), ("0.5.11", "layers"), ("0.5.18", "geometry")),
+    "stage_drafts_switch": (("0.5.5", ""), ("0.5.21", "SGLANG_ENABLE_PP_SPEC")),
+    "dflash_groups_flag": (("0.5.5", ""), ("0.5.23", "enable-dp-lm-head")),
+    "tree_page_backends": (
+        ("0.5.5", ("flashinfer",)),
+        ("0.5.6", ("flashinfer", "fa3")),
+        ("0.5.13", ("flashinfer", "fa3", "triton")),
+    ),
     # Device pool
     "vision_table_architectures": VISION_TABLE,
     "multimodal_reserve_bytes": (("0.5.5", 0), ("0.5.18", 100 * MIB)),

@@ -16,6 +16,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.choic
     cache_choices,
     gpu_choices,
 )
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.combinations import combination_refusals
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device_pool import chosen_budget, cpu_pools
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget, poorest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_refusals import gpu_refusals
@@ -50,7 +51,7 @@ _ALWAYS_FATAL = (
 
 def plan_memory(request: PlanRequest) -> MemoryPlan:
     """The plan; raises PlanningError with every refusal that is not forced."""
-    early = (*preflight(request), *suitability_refusals(request))
+    early = (*preflight(request), *combination_refusals(request), *suitability_refusals(request))
     if any(refusal.name in _ALWAYS_FATAL for refusal in early):
         raise refused(early)
     plan = _planned(request, early)
