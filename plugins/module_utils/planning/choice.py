@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gb_text, gib_text
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device_pool import gpu_budget
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.engine_fraction import engine_fraction
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostCache
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
@@ -70,7 +72,7 @@ def gpu_choices(asked: PlanRequest, aimed_at: PlanRequest, gpu: GpuBudget | None
             "mem_fraction_static",
             gpu.fraction,
             _by(asked, aimed_at, "mem_fraction_static", "plan"),
-            f"leaves {gib_text(gpu.headroom_bytes)} free after graph capture",
+            f"leaves {gib_text(gpu.headroom_bytes)} free after graph capture{_unasked(aimed_at, gpu)}",
             f"0.01 more holds about {tokens:,} tokens more and leaves {gib_text(hundredth)} less",
         ),
         Choice(
@@ -95,6 +97,16 @@ def gpu_choices(asked: PlanRequest, aimed_at: PlanRequest, gpu: GpuBudget | None
             f"about {gib_text(gpu.activations.size_bytes)} of the headroom while a chunk is computed",
         ),
     )
+
+
+def _unasked(request: PlanRequest, gpu: GpuBudget) -> str:
+    """What the engine would take without being told, and what that would hold."""
+    own = engine_fraction(request, gpu.graph_batch)
+    if own is None or not 0 < own < 1:
+        return ""
+    tokens = gpu_budget(request, own, request.serving.cached).tokens
+    holds = f"holds {tokens:,} tokens" if tokens else "does not start"
+    return f"; left to itself SGLang would take {own:.3f}, which {holds}"
 
 
 def cache_choices(asked: PlanRequest, pool: HostCache | None) -> tuple[Choice, ...]:

@@ -40,6 +40,9 @@ def text_fields(config: Mapping[str, Any], where: str) -> tuple[Fields, Fields, 
     return top, top.within(key) if key else top, key
 
 
+_VISION_DEFAULTS = {"KimiK25ForConditionalGeneration": (27, 1152)}
+
+
 def model_from_config(
     name: str,
     config: Mapping[str, Any],
@@ -55,6 +58,7 @@ def model_from_config(
     found = f"config.json {text_key}" if text_key else "config.json"
     architecture = _architecture(top)
     layers = _layers(text)
+    vision_layers, vision_width = _vision_size(top.data.get("vision_config"), architecture)
     return ModelSpec(
         name=name,
         architecture=architecture,
@@ -73,6 +77,8 @@ def model_from_config(
         identity=identity,
         draft_layers=mtp_layers(text, architecture, MAX_LAYERS),
         vision_rotary_dim=_vision_rotary_dim(top.data.get("vision_config")),
+        vision_layers=vision_layers,
+        vision_width=vision_width,
         sources={
             "attention": found,
             "layers": found,
@@ -100,6 +106,21 @@ def _vision_rotary_dim(vision: object) -> int | None:
     width, heads = (int(vision[key]) if is_whole(vision.get(key)) else 0 for key in ("hidden_size", "num_heads"))
     half = width // heads // 2 if heads > 0 else 0
     return half if 0 < half <= MAX_VISION_ROTARY_DIM else None
+
+
+def _vision_size(vision: object, architecture: str) -> tuple[int | None, int | None]:
+    """(layers, width) of an image tower as the engine reads them for its own fraction (0.5.5 to 0.5.23): by these two names, else ViT-L/14's.
+
+    Kimi-K2.5's tower has other names, so that the defaults of the engine's class for its config hold.
+    """
+    if not isinstance(vision, Mapping):
+        return None, None
+    layers, width = (
+        int(vision[key]) if is_whole(vision.get(key)) and 0 < vision[key] <= most else None
+        for key, most in (("num_hidden_layers", MAX_LAYERS), ("hidden_size", MAX_WIDTH))
+    )
+    usual = _VISION_DEFAULTS.get(architecture, (24, 1024))
+    return layers or usual[0], width or usual[1]
 
 
 def _layers(text: Fields) -> int:

@@ -77,7 +77,8 @@ class ModelSpec:
     """A checkpoint. `kv_cache_dtype` is what "auto" means for it, `max_position_embeddings` the longest context with its rope scaling.
 
     `layers` are the text model's own; `draft_layers` those for multi-token prediction (MTP, NEXTN) that the checkpoint holds beside them.
-    `vision_rotary_dim` is half a head of the vision tower; None where there is none or its heads are not told.
+    `vision_rotary_dim` is half a head of the vision tower; None where there is none or its heads are not told. `vision_layers` and `vision_width` are its
+    size as the engine reads it, which its own choice of a fraction depends on.
     """
 
     name: str
@@ -97,6 +98,8 @@ class ModelSpec:
     identity: str | None = None
     draft_layers: int = 0
     vision_rotary_dim: int | None = None
+    vision_layers: int | None = None
+    vision_width: int | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -118,6 +121,8 @@ class ModelSpec:
             "identity": self.identity,
             "draft_layers": self.draft_layers,
             "vision_rotary_dim": self.vision_rotary_dim,
+            "vision_layers": self.vision_layers,
+            "vision_width": self.vision_width,
             "sources": dict(sorted(self.sources.items())),
         }
 
@@ -147,6 +152,8 @@ def model_from_dict(data: Any, where: str = "The model given to planning") -> Mo
         identity=fields.optional_text("identity"),
         draft_layers=fields.optional_whole("draft_layers", 0, MAX_LAYERS) or 0,
         vision_rotary_dim=fields.optional_whole("vision_rotary_dim", 1, MAX_VISION_ROTARY_DIM),
+        vision_layers=fields.optional_whole("vision_layers", 1, MAX_LAYERS),
+        vision_width=fields.optional_whole("vision_width", 1, MAX_WIDTH),
         sources={str(key): str(value) for key, value in sources.items()},
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.graphs import bracket_of
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 
-_MAX_PREFILL_TOKENS = 16_384  # --max-prefill-tokens unasked, 0.5.5 to 0.5.23
+MAX_PREFILL_TOKENS = 16_384  # --max-prefill-tokens unasked, 0.5.5 to 0.5.23
 
 
 def prefill_chunk(request: PlanRequest) -> int | None:
@@ -22,4 +22,4 @@ def prefill_chunk(request: PlanRequest) -> int | None:
 def chunk_tokens(request: PlanRequest) -> int:
     """Tokens of that piece; without chunking what --max-prefill-tokens lets in."""
     chunk = prefill_chunk(request)
-    return chunk if chunk is not None and chunk > 0 else request.serving.max_prefill_tokens or _MAX_PREFILL_TOKENS
+    return chunk if chunk is not None and chunk > 0 else request.serving.max_prefill_tokens or MAX_PREFILL_TOKENS

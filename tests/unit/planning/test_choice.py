@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
@@ -69,3 +71,19 @@ def test_each_choice_says_what_it_costs(plan):
 def test_chosen_values_are_told_to_the_engine(plan):
     settings = plan(target="latency").settings
     assert (settings["max_running_requests"], settings["cuda_graph_max_bs"]) == (16, 16)
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [
+        ("0.5.9", "; left to itself SGLang would take 0.771, which holds 3,327 tokens"),
+        ("0.5.23", "; left to itself SGLang would take 0.758, which does not start"),
+    ],
+)
+def test_what_the_engine_would_do_unasked_is_said(plan, kimi, version, told):
+    tower = replace(kimi, vision_layers=27, vision_width=1152)
+    assert choices(plan(version=version, model=tower))["mem_fraction_static"].why.endswith(told)
+
+
+def test_an_image_tower_of_unknown_size_leaves_it_unsaid(plan):
+    assert choices(plan())["mem_fraction_static"].why == "leaves 5.53 GiB free after graph capture"
