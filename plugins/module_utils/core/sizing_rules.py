@@ -49,6 +49,7 @@ class SizingRules:
     gpu_brackets: tuple[GpuBracket, ...]
     backend_pages: tuple[BackendPages, ...]
     # Layers and bytes of a token
+    stage_without_tokens: bool  # a pipeline stage that keeps nothing of a token starts, else it divides by zero
     stage_remainder: (
         str  # where layers that do not divide by the stages go: "last" stage, or one each to the last ones, "spread"
     )
@@ -66,6 +67,7 @@ class SizingRules:
     sliding_request_cap: bool  # without a radix cache and with a number of requests: a pool for just those
     sliding_floor: bool  # a sliding pool within window + page ends the start
     index_keys: str  # layers with keys of a sparse indexer: "every", "own" (not those that reuse a choice), "own_without_host_cache"
+    indexed_groups_forced: bool  # a sparse indexer makes every rank of tp an attention group of its own
     # State hybrids
     state_budget: str  # how the ratio shares out, see planning/state_pool.py
     state_explicit_with_radix: bool  # --max-mamba-cache-size counts beside a radix cache too

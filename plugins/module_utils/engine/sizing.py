@@ -63,6 +63,7 @@ QUIRKS: dict[str, tuple[tuple[str, Any], ...]] = {
         ("0.5.20", _BACKENDS_SINCE_0_5_20),
     ),
     # Layers and bytes of a token
+    "stage_without_tokens": (("0.5.5", False), ("0.5.17", True)),
     "stage_remainder": (("0.5.5", "last"), ("0.5.6", "spread")),
     "value_dim_counted": (("0.5.5", False), ("0.5.7", True)),
     "fp4_count": (("0.5.5", "bytes"), ("0.5.6", "scales"), ("0.5.16", "workspace"), ("0.5.21", "method")),
@@ -75,6 +76,7 @@ QUIRKS: dict[str, tuple[tuple[str, Any], ...]] = {
     "sliding_stage_overlap": (("0.5.5", True), ("0.5.21", False)),
     "sliding_request_cap": (("0.5.5", False), ("0.5.14", True)),
     "sliding_floor": (("0.5.5", False), ("0.5.16", True)),
+    "indexed_groups_forced": (("0.5.5", True), ("0.5.6", False)),
     # State hybrids
     "state_budget": (
         ("0.5.5", "divided"),

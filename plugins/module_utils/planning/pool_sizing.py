@@ -78,12 +78,10 @@ def size_stages(inputs: PoolInputs, rules: SizingRules) -> tuple[DevicePools, ..
         rest = states.rest_gib
     if rest <= 0 and not rules.draft_extra_tokens:
         return (_nothing(inputs, rules, 0),)
-    fits = [
-        fit
-        for layers in stages(inputs.model.layers, inputs.parallelism.pp, rules)
-        if (fit := _fit(inputs, layers, int(rest * GIB), states, rules)) is not None
-    ]
-    if not fits:
+    all_stages = stages(inputs.model.layers, inputs.parallelism.pp, rules)
+    found = (_fit(inputs, layers, int(rest * GIB), states, rules) for layers in all_stages)
+    fits = [fit for fit in found if fit is not None]
+    if not fits or (len(fits) < len(all_stages) and not rules.stage_without_tokens):
         return (_nothing(inputs, rules, 0),)
     poorest = min(fits, key=lambda fit: fit.tokens)
     split = _split(poorest, poorest)

@@ -243,6 +243,15 @@ def test_up_to_0_5_9_each_stage_makes_its_table_of_what_fits_in_itself():
     assert [stage.requests.rows for stage in new] == [sixteen] * 4
 
 
+@pytest.mark.parametrize(
+    ("version", "starts"), [("0.5.7", True), ("0.5.8", False), ("0.5.16", False), ("0.5.17", True)]
+)
+def test_a_stage_without_attending_layers(version, starts):
+    """16 stages of "ll" and "lf" by turns: 0.5.8 to 0.5.16 divide by the zero bytes of a token; before, every stage counts all attending layers."""
+    inputs = inputs_of(QWEN3_5_9B, "22.91", "13.57", 0.85, pp=16)
+    assert (size_pools(inputs, rules_of(version)).tokens > 0) == starts
+
+
 def test_a_version_that_has_no_sliding_pool():
     """gpt-oss up to 0.5.7 keeps every token in every layer; since 0.5.8 its sliding layers have a pool of their own."""
     attention = SlidingGeometry(GqaGeometry(64, 8, 64, 64), GqaGeometry(64, 8, 64, 64), 128, "sf" * 18)
