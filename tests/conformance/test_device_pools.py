@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import cases
 import lane
 import ours
@@ -17,19 +19,17 @@ _COUNTED_DRAFT = ("0.5.14", "0.5.17", "0.5.23")  # versions that load the draft 
 @pytest.fixture(scope="module")
 def asked():
     """All cases of all families by version, put to each engine at once: its import takes longer than a hundred cases."""
-    held = {}
 
+    @functools.cache
     def of(version):
-        if version not in held:
-            made = [
-                (family.name, case)
-                for family in cases.FAMILIES
-                if version in family.versions
-                for case in lane.generated(family.name, lambda rng, make=family.make: make(rng, version))
-            ]
-            answers = lane.answers(version, "device", [_as_engine_sees(case, version) for _name, case in made])
-            held[version] = [(name, case, answer) for (name, case), answer in zip(made, answers, strict=True)]
-        return held[version]
+        made = [
+            (family.name, case)
+            for family in cases.FAMILIES
+            if version in family.versions
+            for case in lane.generated(family.name, lambda rng, make=family.make: make(rng, version))
+        ]
+        answers = lane.answers(version, "device", [_as_engine_sees(case, version) for _name, case in made])
+        return [(name, case, answer) for (name, case), answer in zip(made, answers, strict=True)]
 
     return of
 
@@ -38,6 +38,7 @@ def asked():
 def test_the_pools_are_those_of_the_engine(version, family, asked, record):
     rows = [(case, answer) for name, case, answer in asked(version) if name == family.name]
     theirs = [answer for _case, answer in rows]
+    lane.nothing_broken(version, theirs)
     made = [ours.device(case, version) for case, _answer in rows]
     found = lane.differences([case for case, _answer in rows], theirs, made)
     record(version, family.name, len(rows), sum("refused" in answer for answer in theirs), len(found))

@@ -45,6 +45,7 @@ FAMILIES = {"host pool, latent": _latent, "host pool, grouped": _grouped}
 def test_host_pools_are_those_of_the_engine(version, family, record):
     cases = lane.generated(family, lambda rng: _case(rng, FAMILIES[family]))
     theirs = lane.answers(version, "host", cases)
+    lane.nothing_broken(version, theirs)
     found = lane.differences(cases, theirs, [ours.host(case, version) for case in cases])
     record(version, family, len(cases), sum("refused" in answer for answer in theirs), len(found))
     assert not found, lane.told(found, len(cases))

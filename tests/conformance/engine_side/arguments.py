@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import inspect
 import io
 import tempfile
 from typing import Any
@@ -34,7 +35,7 @@ def _answer(case: dict[str, Any]) -> dict[str, Any]:
         told = io.StringIO()
         try:
             with contextlib.redirect_stderr(told):
-                merged = _merger(parser).merge_config_with_args(["--config", file.name])
+                merged = _merger(parser).merge_config_with_args(["--config", file.name, "--model-path", "none"])
                 parsed = parser.parse_args(merged)
         except (SystemExit, ValueError) as refusal:
             return {"refused": told.getvalue().strip().splitlines()[-1:] or [str(refusal)]}
@@ -43,7 +44,6 @@ def _answer(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _merger(parser: argparse.ArgumentParser) -> Any:
-    try:
+    if "parser" in inspect.signature(ConfigArgumentMerger).parameters:
         return ConfigArgumentMerger(parser)
-    except TypeError:
-        return ConfigArgumentMerger()
+    return ConfigArgumentMerger([])  # 0.5.5 looks for switches in a way that finds none

@@ -15,6 +15,8 @@ _SENTENCES = (
     "Not enough GPU memory for hybrid",
     "state cache is too small to serve",
     "cannot hold even one request",
+    "must have at least one SWA layer",
+    "integer division or modulo by zero",  # a stage that keeps nothing of a token, up to 0.5.16
     "leaves no room for the full",
     "max_running_request is zero",
     "Not enough host memory available",
