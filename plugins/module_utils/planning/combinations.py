@@ -20,6 +20,7 @@ _CHAINED = ("EAGLE", "NEXTN")  # the engine calls the latter by the former's nam
 _UNGROUPED = ("NGRAM", "STANDALONE")
 _NGRAM_BREADTH = 10  # --speculative-ngram-max-bfs-breadth unasked, which is the width of its trees
 _NGRAM_BACKENDS = ("flashinfer",)
+_SPARSE_TYPES = ("bfloat16", "fp8_e4m3")
 
 
 def combination_refusals(request: PlanRequest) -> tuple[Refusal, ...]:
@@ -78,6 +79,28 @@ def _trees_in_pages(request: PlanRequest) -> Refusal | None:
     )
 
 
+def _sparse_groups(request: PlanRequest) -> Refusal | None:
+    serving = request.serving
+    if not request.indexed or not request.rules.indexed_groups_forced or serving.dp == serving.tp:
+        return None
+    return Refusal(
+        "data_parallel",
+        f"serving.dp is {serving.dp} and {request.model.name} has sparse attention, for which SGLang {request.rules.engine_version} makes every rank of tp an "
+        f"attention group of its own, unasked: set dp to {serving.tp}, or choose a newer version.",
+    )
+
+
+def _sparse_type(request: PlanRequest) -> Refusal | None:
+    asked = request.kv_cache_dtype
+    if not request.indexed or asked in _SPARSE_TYPES:
+        return None
+    return Refusal(
+        "serving_value",
+        f"serving.kv_cache_dtype is {asked} and {request.model.name} has sparse attention, which SGLang starts with "
+        f"{' or '.join(_SPARSE_TYPES)} only: set kv_cache_dtype to one of those.",
+    )
+
+
 def _chunk_in_pages(request: PlanRequest) -> Refusal | None:
     """Attention data parallelism divides the chunk among its groups before the engine looks at it."""
     dp, page, chunk = request.serving.dp, request.page_size, prefill_chunk(request)
@@ -97,5 +120,7 @@ _CHECKS: tuple[Callable[[PlanRequest], Refusal | None], ...] = (
     _drafts_in_stages,
     _drafts_in_groups,
     _trees_in_pages,
+    _sparse_groups,
+    _sparse_type,
     _chunk_in_pages,
 )

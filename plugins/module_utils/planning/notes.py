@@ -42,9 +42,11 @@ def plan_notes(request: PlanRequest, gpu: GpuBudget | None, tokens: int, pool: H
         )
     notes += [_SEGMENTS.format(name=name) for name in _ALLOCATORS if gpu is not None and _expandable(request, name)]
     if serving.page_size is not None and request.page_size != serving.page_size:
-        notes.append(
-            f"The attention backend {request.arguments['attention-backend']} replaces page_size {serving.page_size} by {request.page_size}."
+        backend = request.arguments.get("attention-backend")
+        who = (
+            "The engine, for this model's sparse attention," if request.indexed else f"The attention backend {backend}"
         )
+        notes.append(f"{who} replaces page_size {serving.page_size} by {request.page_size}.")
     if pool is not None and serving.hicache_size is not None and serving.hicache_ratio is not None:
         notes.append(
             f"hicache_size {serving.hicache_size} beats hicache_ratio {serving.hicache_ratio:g}, which is not used."

@@ -10,12 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import kv_geometries
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import Calibration
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import GpuSeen, HostSeen
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import ServingPolicy
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.unsuited import Unsuited
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.visible_cards import visible_cards
+
+_INDEXED_PAGE = 64
+_BLACKWELL = 10  # major compute capability
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,17 @@ class PlanRequest:
         asked = {"bf16": "bfloat16", "auto": None}.get(
             self.serving.kv_cache_dtype or "auto", self.serving.kv_cache_dtype
         )
-        return asked or self.model.kv_cache_dtype
+        if asked or not self.indexed:
+            return asked or self.model.kv_cache_dtype
+        # Whatever the checkpoint says, the engine takes fp8 from Blackwell on; cards that nobody described count as such.
+        older = any(int(text.partition(".")[0]) < _BLACKWELL for text in self.host.compute_capabilities)
+        return "bfloat16" if older else "fp8_e4m3"
+
+    @property
+    def indexed(self) -> bool:
+        """Whether a sparse indexer chooses what is attended to: such a model's pages and KV type are the engine's own, 0.5.5 to 0.5.23."""
+        geometries = kv_geometries(self.model.attention)
+        return self.serving.device == "cuda" and any(getattr(one, "index_head_dim", None) for one in geometries)
 
     @property
     def context_length(self) -> int:
@@ -54,8 +68,8 @@ class PlanRequest:
 
     @property
     def page_size(self) -> int:
-        """The page size in effect: an attention backend replaces one that it cannot serve."""
-        asked = self.serving.page_size or 1
+        """The page size in effect: a sparse indexer has its own, and an attention backend replaces one that it cannot serve."""
+        asked = _INDEXED_PAGE if self.indexed else self.serving.page_size or 1
         backend = self.arguments.get("attention-backend")
         for row in self.rules.backend_pages:
             if row.backend == backend:

@@ -34,6 +34,8 @@ def settings_of(request: PlanRequest, gpu: GpuBudget | None, cache: HostCache | 
     """Figures that the plan counts on are told even where the engine's default is the same."""
     serving = request.serving
     told: dict[str, Any] = {key: getattr(serving, key) for key in _AS_ASKED}
+    if request.indexed:
+        told["kv_cache_dtype"] = request.kv_cache_dtype
     told["context_length"] = request.context_length
     told["mem_fraction_static"] = gpu.fraction if gpu else serving.mem_fraction_static
     told["chunked_prefill_size"] = serving.chunked_prefill_size

@@ -10,9 +10,28 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_history import VERSIONS
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import MlaGeometry
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.combinations import combination_refusals
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec, Weights
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 
 SM_120 = {"compute_capability": "12.0"}
+SPARSE = ModelSpec(
+    name="deepseek-v3.2",
+    architecture="DeepseekV32ForCausalLM",
+    model_type="deepseek_v32",
+    quantization="fp8",
+    dtype="bfloat16",
+    kv_cache_dtype="bfloat16",
+    layers=61,
+    hidden_size=7168,
+    vocab_size=129280,
+    max_position_embeddings=163840,
+    multimodal=False,
+    experts=256,
+    attention=MlaGeometry(512, 64, 128, 128),
+    weights=Weights(400_000_000_000, 64, "profile"),
+)
 TREE = {"speculative_algorithm": "EAGLE", "speculative_eagle_topk": 4, "page_size": 64}
 NGRAM = {"speculative_algorithm": "NGRAM", "page_size": 64}
 FLASHINFER = {"attention-backend": "flashinfer"}
@@ -37,6 +56,7 @@ def messages(request_for):
         {"page_size": 64, "dp": 8, "chunked_prefill_size": 256},
         {"dp": 8, "chunked_prefill_size": 4},
         {"page_size": 7},
+        {"model": SPARSE, "dp": 8, "kv_cache_dtype": "fp8_e5m2"},
         {**NGRAM, "hardware": SM_120},
     ],
     ids=str,
@@ -57,6 +77,8 @@ def test_what_no_version_starts_with(messages, version, wishes):
         {**NGRAM, "arguments": FLASHINFER},
         {**NGRAM, "arguments": {"speculative-ngram-max-bfs-breadth": 1}, "hardware": SM_120},
         {**TREE, "arguments": FLASHINFER},
+        {"model": SPARSE, "dp": 8, "page_size": 7},
+        {"model": SPARSE, "dp": 8, "kv_cache_dtype": "bf16"},
         {**TREE, "speculative_eagle_topk": 1, "hardware": SM_120},
         {**TREE, "page_size": 1, "hardware": SM_120},
     ],
@@ -73,8 +95,9 @@ def test_what_every_version_starts_with(messages, version, wishes):
         ({"dp": 2, "speculative_algorithm": "DFLASH", "arguments": {"enable-dp-lm-head": True}}, "0.5.22", "0.5.23"),
         ({**TREE, "hardware": SM_120}, "0.5.12", "0.5.13"),
         ({**TREE, "arguments": {"attention-backend": "fa3"}}, "0.5.5", "0.5.6"),
+        ({"model": SPARSE}, "0.5.5", "0.5.6"),
     ],
-    ids=["drafts in stages", "DFLASH in groups", "trees by triton", "trees by fa3"],
+    ids=["drafts in stages", "DFLASH in groups", "trees by triton", "trees by fa3", "sparse attention in one group"],
 )
 def test_what_starts_since_a_version(messages, wishes, refusing, starting):
     assert len(messages(version=refusing, **wishes)) == 1
@@ -118,6 +141,27 @@ def test_a_cpu_has_no_such_wishes(messages):
 )
 def test_what_it_says(messages, wishes, message):
     assert messages(**wishes) == [message]
+
+
+@pytest.mark.parametrize(
+    ("capability", "asked", "dtype"),
+    [
+        ("12.0", None, "fp8_e4m3"),
+        ("10.3", "auto", "fp8_e4m3"),
+        (None, None, "fp8_e4m3"),
+        ("9.0", None, "bfloat16"),
+        ("12.0", "bf16", "bfloat16"),
+    ],
+)
+def test_sparse_attention_has_its_own_pages_and_type(request_for, capability, asked, dtype):
+    """Of both the engine takes its own, whatever the checkpoint says, and of the pages whatever the operator says."""
+    wishes = {"version": "0.5.9", "model": SPARSE, "page_size": 16, "kv_cache_dtype": asked, "calibration": {}}
+    request = request_for(hardware={"compute_capability": capability}, **wishes)
+    assert (request.page_size, request.kv_cache_dtype) == (64, dtype)
+    plan = plan_memory(request)
+    assert plan.tokens % 64 == 0
+    assert plan.settings["kv_cache_dtype"].replace("bf16", "bfloat16") == dtype
+    assert "The engine, for this model's sparse attention, replaces page_size 16 by 64." in plan.notes
 
 
 @pytest.mark.parametrize("chunk", [1, 63, 1000, 8191])

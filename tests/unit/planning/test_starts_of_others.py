@@ -299,7 +299,11 @@ def test_no_start_that_made_its_pools_is_refused(start):
         "speculative_num_draft_tokens": told.get("draft_tokens"),
     }
     plan = plan_memory(request_of(case, taken, start["engine"]["oldest"], **wishes))
-    assert plan.tokens == predicted(start).tokens
+    page = plan.request.page_size
+    assert page == start["page_size"] or "Ascend" in start["accelerator"], (
+        "where sparse attention has pages of another size"
+    )
+    assert plan.tokens == predicted({**start, "page_size": page}).tokens
 
 
 @each(("draft_gib", "least"), [(0.0, 0.9113), (3.07, 0.9335)])
