@@ -10,6 +10,12 @@ from typing import Any
 from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.sizing import sizing_rules
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.auto_fraction import (
+    AutoFraction,
+    auto_fraction,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.graphs import bracket_of, largest_batch
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_auto import auto_ratio
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostWishes
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_pools import host_pools
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import model_from_dict
@@ -90,22 +96,59 @@ def _bytes(pools: DevicePools, *kinds: str) -> int:
 
 
 def host(case: dict[str, Any], version: str) -> dict[str, Any]:
-    rules, shape = rules_of(version), case["shape"]
-    element = 2 if case["dtype"] == "bfloat16" else 1
-    row = (
-        (shape["kv_lora_rank"] + shape["qk_rope_head_dim"]) * case["layers"] * element
-        if shape["kind"] == "mla"
-        else shape["kv_heads"] * 2 * shape["head_dim"] * case["layers"] * element
-    )
-    device = DevicePools(
-        case["device_tokens"],
-        case["device_tokens"],
-        RunningRequests(1, 1, 0),
-        (Pool("KV cache", "full", case["device_tokens"], row, case["page_size"]),),
-    )
+    rules = rules_of(version)
+    device = _kept(case)
     pool = host_pools(device, HostWishes(case["size_gb"], case["ratio"], case["page_size"]), rules)[0]
     allowed = case["available_bytes"] - rules.host_check_reserve_bytes
     too_small = rules.host_must_exceed_device and pool.slots <= case["device_tokens"]
     if too_small or pool.size_bytes > allowed:
         return {"refused": True}
     return {"tokens": pool.slots, "row_bytes": pool.slot_bytes, "allocated_bytes": pool.allocated_bytes}
+
+
+def host_ratio(case: dict[str, Any], version: str) -> dict[str, Any]:
+    rules = rules_of(version)
+    allowed = (case["available_bytes"] - rules.host_check_reserve_bytes) // case["ranks"]
+    ratio = auto_ratio((_kept(case),), allowed, case["fraction"], rules)
+    return {"ratio": ratio} if ratio > 0 else {"refused": True}
+
+
+def _kept(case: dict[str, Any]) -> DevicePools:
+    """A device pool of keys and values alone."""
+    shape = case["shape"]
+    element = 2 if case["dtype"] == "bfloat16" else 1
+    row = (
+        (shape["kv_lora_rank"] + shape["qk_rope_head_dim"]) * case["layers"] * element
+        if shape["kind"] == "mla"
+        else shape["kv_heads"] * 2 * shape["head_dim"] * case["layers"] * element
+    )
+    return DevicePools(
+        case["device_tokens"],
+        case["device_tokens"],
+        RunningRequests(1, 1, 0),
+        (Pool("KV cache", "full", case["device_tokens"], row, case["page_size"]),),
+    )
+
+
+def fraction(case: dict[str, Any], version: str) -> dict[str, Any]:
+    rules, mla = rules_of(version), case["spec"]["attention"]["kind"] == "mla"
+    bracket = bracket_of(rules, case["card_mib"] << 20)
+    chunk = bracket.chunked_prefill_size if case["chunk"] is None else case["chunk"]
+    no_limit = 1 << 40
+    batch = largest_batch(bracket, case["tp"], case["graph_batch"], case["max_running_requests"], no_limit, rules)
+    longest = (min(8192, chunk) if version == "0.5.23" else 2048) if mla else chunk
+    asked = AutoFraction(
+        card_mib=case["card_mib"],
+        tp=case["tp"],
+        pp=case["pp"],
+        dp=case["dp"],
+        chunk=chunk,
+        max_prefill_tokens=case["max_prefill_tokens"],
+        graph_batch=batch,
+        mla=mla,
+        prefill_graph_tokens=longest if case["prefill_graph"] else None,
+        algorithm=(case["speculation"] or {}).get("algorithm"),
+        # The tower of Kimi-K2.5 as the engine's configuration class has it.
+        vision=(27, 1152) if case["spec"]["multimodal"] else None,
+    )
+    return {"fraction": auto_fraction(asked, rules), "chunk": chunk, "graph_batch": batch}

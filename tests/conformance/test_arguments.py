@@ -82,7 +82,8 @@ def _taken(dialect, flags):
         try:
             taken |= checked_arguments(dialect, {name: value})
         except EngineError as refusal:
-            assert "decides" in str(refusal) or "server config" in str(refusal), refusal
+            if "decides" not in str(refusal) and "server config" not in str(refusal):
+                raise
     return taken
 
 

@@ -49,3 +49,18 @@ def test_host_pools_are_those_of_the_engine(version, family, record):
     found = lane.differences(cases, theirs, [ours.host(case, version) for case in cases])
     record(version, family, len(cases), sum("refused" in answer for answer in theirs), len(found))
     assert not found, lane.told(found, len(cases))
+
+
+def _auto_case(rng):
+    case = _case(rng, rng.choice((_latent, _grouped)))
+    return case | {"fraction": rng.choice((0.3, 0.8, 1.0)), "ranks": rng.choice((1, 2, 8))}
+
+
+def test_the_ratio_is_the_one_that_the_engine_chooses(record):
+    version, family = "0.5.23", "host pool, auto ratio"
+    cases = lane.generated(family, _auto_case)
+    theirs = lane.answers(version, "auto_ratio", cases)
+    lane.nothing_broken(version, theirs)
+    found = lane.differences(cases, theirs, [ours.host_ratio(case, version) for case in cases])
+    record(version, family, len(cases), sum("refused" in answer for answer in theirs), len(found))
+    assert not found, lane.told(found, len(cases))

@@ -52,7 +52,7 @@ def _answer(case: dict[str, Any]) -> dict[str, Any]:
         # It compares devices, and tables of addresses are real while buffers are not.
         checks.append(mock.patch.object(device_pool_info.MLABufferInfo, "validate", return_value=None))
     with mock.patch.object(torch, "get_device_module", return_value=mock.MagicMock()), sizes.Sizes():
-        device = _device_pool(case)
+        device = device_pool(case)
         for check in checks:
             check.start()
         try:
@@ -67,7 +67,7 @@ def _answer(case: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _device_pool(case: dict[str, Any]) -> Any:
+def device_pool(case: dict[str, Any]) -> Any:
     shape = case["shape"]
     shared: dict[str, Any] = {
         "page_size": case["page_size"],

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 # Modules beside this one, each with a function `answer(case)`.
-SUBJECTS = ("arguments", "device", "host")
+SUBJECTS = ("arguments", "auto_ratio", "device", "fraction", "host")
 
 
 def main(arguments: list[str]) -> int:
