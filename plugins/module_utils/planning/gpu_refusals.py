@@ -5,14 +5,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device_pool import (
+    chosen_budget,
     highest_fraction,
     needed_headroom_bytes,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+
+# Wishes that can leave no pool where there is memory for one.
+_LIMITS = (
+    "max_total_tokens",
+    "page_size",
+    "max_running_requests",
+    "max_mamba_cache_size",
+    "mamba_full_memory_ratio",
+    "swa_full_tokens_ratio",
+)
 
 
 def gpu_refusals(request: PlanRequest, gpu: GpuBudget) -> list[Refusal]:
@@ -24,6 +37,9 @@ def gpu_refusals(request: PlanRequest, gpu: GpuBudget) -> list[Refusal]:
 
 
 def _no_pool(request: PlanRequest, gpu: GpuBudget) -> Refusal:
+    limited = _limited(request)
+    if limited is not None:
+        return Refusal("gpu_memory", limited)
     highest = highest_fraction(request, request.serving.cached)
     if highest is not None:
         advice = (
@@ -40,6 +56,26 @@ def _no_pool(request: PlanRequest, gpu: GpuBudget) -> Refusal:
     )
 
 
+def _limited(request: PlanRequest) -> str | None:
+    """What to say where it is a wish, not the memory, that leaves the engine without a pool to start with."""
+    serving, tokens, limits = request.serving, 0, []
+    for key in _LIMITS:
+        value = getattr(serving, key)
+        if value is not None:
+            bare = chosen_budget(replace(request, serving=replace(serving, **{key: None})), serving.cached)
+            limits += [f"{key} is {value}"] if bare.tokens else []
+            tokens = max(tokens, bare.tokens)
+    if not limits:
+        return None
+    engine = f"SGLang {request.rules.engine_version}"
+    groups = f" in {serving.dp} groups" if serving.dp > 1 else ""
+    without, most, change = ("either", "up to ", "one of them") if len(limits) > 1 else ("it", "", "it")
+    return (
+        f"serving.{' and serving.'.join(limits)}, with which {engine} does not start{groups}; without {without} the pool would hold "
+        f"{most}{tokens:,} tokens. Change {change}, or leave it out."
+    )
+
+
 def _headroom(request: PlanRequest, gpu: GpuBudget, needed_bytes: int) -> Refusal:
     highest = highest_fraction(request, request.serving.cached)
     advice = (
@@ -52,8 +88,13 @@ def _headroom(request: PlanRequest, gpu: GpuBudget, needed_bytes: int) -> Refusa
         if needed_bytes > gpu.activations.size_bytes
         else f"are what a chunk of {gpu.chunk_tokens:,} tokens takes ({gpu.activations.source})"
     )
+    left = (
+        f"leaves {gib_text(gpu.headroom_bytes)} free on each card after graph capture"
+        if gpu.headroom_bytes >= 0
+        else f"asks for {gib_text(-gpu.headroom_bytes)} more than each card has, graphs included"
+    )
     return Refusal(
         "headroom",
-        f"mem_fraction_static {gpu.fraction:g} leaves {gib_text(gpu.headroom_bytes)} free on each card after graph capture; "
+        f"mem_fraction_static {gpu.fraction:g} {left}; "
         f"the first large prefill needs room, and {gib_text(needed_bytes)} {why}. {advice}",
     )
