@@ -59,13 +59,20 @@ def checked_arguments(dialect: Dialect, arguments: Mapping[str, Any]) -> dict[st
 def engine_arguments(dialect: Dialect, settings: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Every flag for the server config: the plan's settings under this version's names, and the operator's further flags."""
     own = flags_of(dialect.version, settings)
-    faults = [fault for name, value in own.items() for fault in [_fault_in_table(dialect, name, value)] if fault]
+    found = [(name, _fault_in_table(dialect, name, value)) for name, value in own.items()]
+    faults = [_of_wish(name, fault) for name, fault in found if fault]
     if faults:
         raise EngineError(
             " ".join(faults),
             refusals=[{"name": "argument", "message": fault, "overridable": False} for fault in faults],
         )
     return {**arguments, **own}
+
+
+def _of_wish(name: str, fault: str) -> str:
+    """A fault of a flag that planning renders is one of the wish that it stands for."""
+    wish = f"serving.{_PLANNED[name]}" if name in _PLANNED else _OWN[name]
+    return f"{wish} becomes {fault.removeprefix('arguments has ')}"
 
 
 def _fault(dialect: Dialect, name: str, value: Any) -> str | None:

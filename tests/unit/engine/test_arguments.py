@@ -248,11 +248,26 @@ def test_the_plans_settings_under_the_engines_names():
     assert engine_arguments(NEW, settings, {})["cuda-graph-max-bs-decode"] == 64
 
 
-def test_a_setting_that_the_version_does_not_take_is_refused():
-    with pytest.raises(
-        EngineError, match=r"^arguments has kv-cache-dtype with the value \"nvfp4\"; SGLang 0\.5\.9 expects one of"
-    ):
-        engine_arguments(OLD, {"kv_cache_dtype": "nvfp4"}, {})
+@pytest.mark.parametrize(
+    ("key", "value", "start"),
+    [
+        (
+            "kv_cache_dtype",
+            "nvfp4",
+            'serving.kv_cache_dtype becomes kv-cache-dtype with the value "nvfp4"; SGLang 0.5.9',
+        ),
+        (
+            "speculative_algorithm",
+            "DFLASH",
+            "serving.speculative_algorithm becomes speculative-algorithm with the value",
+        ),
+        ("draft_model_path", "", "inference_draft_model_path becomes speculative-draft-model-path with the value"),
+    ],
+)
+def test_a_setting_that_the_version_does_not_take_is_refused_by_the_name_that_people_gave_it(key, value, start):
+    with pytest.raises(EngineError) as error:
+        engine_arguments(OLD, {key: value}, {})
+    assert str(error.value).startswith(start)
 
 
 @pytest.mark.parametrize(
@@ -324,5 +339,5 @@ def test_a_value_that_the_parser_takes_and_the_engine_refuses(version, refused):
     with pytest.raises(EngineError) as error:
         engine_arguments(dialect, {"kv_cache_dtype": "fp4_e2m1"}, {})
     assert str(error.value) == (
-        "arguments has kv-cache-dtype with the value fp4_e2m1, which SGLang refuses since 0.5.17: write fp4_mx_block16."
+        "serving.kv_cache_dtype becomes kv-cache-dtype with the value fp4_e2m1, which SGLang refuses since 0.5.17: write fp4_mx_block16."
     )
