@@ -65,36 +65,33 @@ def gpu_choices(asked: PlanRequest, aimed_at: PlanRequest, gpu: GpuBudget | None
     """None of them on a CPU, nor where there is no pool."""
     if gpu is None or gpu.tokens == 0:
         return ()
-    hundredth = gpu.base_bytes // 100
+    hundredth, chunk = gpu.base_bytes // 100, aimed_at.serving.chunked_prefill_size or gpu.chunk_tokens
     tokens = hundredth // max(1, sum(pool.slot_bytes for pool in gpu.pools.pools if pool.kind not in _OF_REQUESTS))
     return (
         Choice(
             "mem_fraction_static",
             gpu.fraction,
-            _by(asked, aimed_at, "mem_fraction_static", "plan"),
+            "operator" if asked.serving.mem_fraction_static is not None else "plan",
             f"leaves {gib_text(gpu.headroom_bytes)} free after graph capture{_unasked(aimed_at, gpu)}",
             f"0.01 more holds about {tokens:,} tokens more and leaves {gib_text(hundredth)} less",
         ),
         Choice(
             "max_running_requests",
             gpu.requests.limit,
-            _by(asked, aimed_at, "max_running_requests", "engine"),
-            _why(asked, aimed_at, "max_running_requests"),
+            *_origin(asked, aimed_at, "max_running_requests", gpu.requests.limit),
             f"a table of {gib_text(gpu.requests.table_bytes)}; what comes beyond waits",
         ),
         Choice(
             "cuda_graph_max_bs",
             gpu.graph_batch,
-            _by(asked, aimed_at, "cuda_graph_max_bs", "engine"),
-            _why(asked, aimed_at, "cuda_graph_max_bs"),
+            *_origin(asked, aimed_at, "cuda_graph_max_bs", gpu.graph_batch),
             f"{gib_text(gpu.graph_bytes)} of graphs; larger batches decode without one",
         ),
         Choice(
             "chunked_prefill_size",
-            gpu.chunk_tokens,
-            _by(asked, aimed_at, "chunked_prefill_size", "engine"),
-            _why(asked, aimed_at, "chunked_prefill_size"),
-            f"about {gib_text(gpu.activations.size_bytes)} of the headroom while a chunk is computed",
+            chunk,
+            *_origin(asked, aimed_at, "chunked_prefill_size", chunk),
+            f"about {gib_text(gpu.activations.size_bytes)} of the headroom while {gpu.chunk_tokens:,} tokens are computed at once",
         ),
     )
 
@@ -142,15 +139,17 @@ def cache_choices(asked: PlanRequest, pool: HostCache | None) -> tuple[Choice, .
     return tuple(rows)
 
 
-def _by(asked: PlanRequest, aimed_at: PlanRequest, key: str, otherwise: str) -> str:
-    if getattr(asked.serving, key) is not None:
-        return "operator"
-    return "plan" if getattr(aimed_at.serving, key) is not None else otherwise
-
-
-def _why(asked: PlanRequest, aimed_at: PlanRequest, key: str) -> str:
-    if getattr(asked.serving, key) is not None:
-        return "as asked"
-    if getattr(aimed_at.serving, key) is not None:
-        return f"for the target {asked.serving.target}"
-    return f"the default of SGLang {asked.rules.engine_version} for this card"
+def _origin(asked: PlanRequest, aimed_at: PlanRequest, key: str, value: int) -> tuple[str, str]:
+    """Who chose a value, and why. What the engine makes of another value is the engine's."""
+    version, dp = asked.rules.engine_version, asked.serving.dp
+    for request, by, why in (
+        (asked, "operator", "as asked"),
+        (aimed_at, "plan", f"for the target {asked.serving.target}"),
+    ):
+        wish = getattr(request.serving, key)
+        if wish == value:
+            return by, why
+        if wish is not None:
+            groups = f" in each of {dp} groups" if dp > 1 else ""
+            return "engine", f"{why}: {wish:,}, which SGLang {version} makes {value:,}{groups}"
+    return "engine", f"the default of SGLang {version} for this card"

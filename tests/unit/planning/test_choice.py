@@ -87,3 +87,36 @@ def test_what_the_engine_would_do_unasked_is_said(plan, kimi, version, told):
 
 def test_an_image_tower_of_unknown_size_leaves_it_unsaid(plan):
     assert choices(plan())["mem_fraction_static"].why == "leaves 5.53 GiB free after graph capture"
+
+
+@pytest.mark.parametrize(
+    ("wishes", "name", "value", "by", "why"),
+    [
+        ({"chunked_prefill_size": -1}, "chunked_prefill_size", -1, "operator", "as asked"),
+        ({"chunked_prefill_size": 4096}, "chunked_prefill_size", 4096, "operator", "as asked"),
+        (
+            {"version": "0.5.23", "max_running_requests": 500_000},
+            "max_running_requests",
+            78_901,
+            "engine",
+            "as asked: 500,000, which SGLang 0.5.23 makes 78,901",
+        ),
+        (
+            {"version": "0.5.23", "dp": 2, "max_running_requests": 16},
+            "max_running_requests",
+            8,
+            "engine",
+            "as asked: 16, which SGLang 0.5.23 makes 8 in each of 2 groups",
+        ),
+        (
+            {"version": "0.5.23", "cuda_graph_max_bs": 200, "max_running_requests": 16},
+            "cuda_graph_max_bs",
+            16,
+            "engine",
+            "as asked: 200, which SGLang 0.5.23 makes 16",
+        ),
+    ],
+)
+def test_a_value_that_the_engine_changes_is_its_own_and_says_what_was_asked(plan, wishes, name, value, by, why):
+    found = choices(plan(**{"force": ["headroom"], **wishes}))[name]
+    assert (found.value, found.by, found.why) == (value, by, why)

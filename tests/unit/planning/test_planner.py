@@ -185,7 +185,7 @@ def test_report(plan):
         "Decided: max_running_requests 2048 (engine, the default of SGLang 0.5.9 for this card); costs: a table of 2.00 GiB; what comes beyond waits",
         "Decided: cuda_graph_max_bs 512 (engine, the default of SGLang 0.5.9 for this card); costs: 3.75 GiB of graphs; larger batches decode without one",
         "Decided: chunked_prefill_size 8192 (engine, the default of SGLang 0.5.9 for this card); "
-        "costs: about 0.88 GiB of the headroom while a chunk is computed",
+        "costs: about 0.88 GiB of the headroom while 8,192 tokens are computed at once",
         "Decided: hicache_ratio 4.0 (operator, 637,177 tokens on each rank); "
         "costs: 44.78 GB pinned on each rank, 358.21 GB in all, about 359 s of every start",
         "Decided: hicache_write_policy write_through (engine, the default of SGLang 0.5.9); "
