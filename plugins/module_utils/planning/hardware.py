@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -51,7 +52,13 @@ def host_from_hardware(data: Any) -> HostSeen:
             f"{fields.data['ram_gib']}; expected no more than there is: {_ADVICE}."
         )
     card = _required(sizes, "gpu_memory_gib") if gpus else 0
+    if gpus:
+        _check_free(fields.data, sizes, card)
     capability = fields.optional_text("compute_capability")
+    if capability is not None and re.fullmatch(r"\d{1,3}\.\d", capability) is None:
+        raise PlanningError(
+            f"The hardware's compute_capability is the text '{capability[:60]}'; expected a text like \"12.0\": {_ADVICE}."
+        )
     nodes = fields.optional_whole("numa_nodes", 1, 64) or 1
     homes = [index * nodes // gpus if nodes > 1 else None for index in range(gpus)]
     return HostSeen(
@@ -70,6 +77,19 @@ def host_from_hardware(data: Any) -> HostSeen:
         free_after_load_bytes=sizes["gpu_free_after_load_gib"],
         compute_capabilities=() if capability is None else (capability,),
     )
+
+
+def _check_free(data: Mapping[str, Any], sizes: Mapping[str, int | None], card_bytes: int) -> None:
+    """What is free is at most the card, and never more after the load than before it."""
+    most, limit = card_bytes, "gpu_memory_gib"
+    for key in ("gpu_free_gib", "gpu_free_before_load_gib", "gpu_free_after_load_gib"):
+        size = sizes[key]
+        if size is not None and size > most:
+            raise PlanningError(
+                f"The hardware has {key} {data[key]} of {limit} {data.get(limit)}; expected no more than there is: {_ADVICE}."
+            )
+        if size is not None:
+            most, limit = size, key
 
 
 def _size(data: Mapping[str, Any], key: str) -> int | None:

@@ -53,7 +53,8 @@ class PlanRequest:
         if asked or not self.indexed:
             return asked or self.model.kv_cache_dtype
         # Whatever the checkpoint says, the engine takes fp8 from Blackwell on; cards that nobody described count as such.
-        older = any(int(text.partition(".")[0]) < _BLACKWELL for text in self.host.compute_capabilities)
+        majors = (text.partition(".")[0] for text in self.host.compute_capabilities)
+        older = any(major.isdecimal() and int(major) < _BLACKWELL for major in majors)
         return "bfloat16" if older else "fp8_e4m3"
 
     @property

@@ -173,3 +173,10 @@ def test_the_chunks_that_it_names_are_taken(request_for, chunk, dp):
     for size in (*(int(text) for text in named), -1):
         better = replace(request, serving=replace(request.serving, chunked_prefill_size=size))
         assert combination_refusals(better) == ()
+
+
+def test_a_card_whose_capability_nobody_can_read_counts_as_not_described(request_for):
+    request = request_for(model=SPARSE)
+    odd = replace(request, host=replace(request.host, compute_capabilities=("odd", "")))
+    assert odd.kv_cache_dtype == "fp8_e4m3"
+    assert combination_refusals(odd) == ()

@@ -11,6 +11,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.errors im
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.hardware import host_from_hardware
 
+CARDS = {"gpus": 8, "gpu_memory_gib": 95.59, "ram_gib": 449}
 ADVICE = "correct inference_hardware, for example {gpus: 8, gpu_memory_gib: 95.59, ram_gib: 449}"
 
 
@@ -68,6 +69,22 @@ def test_cards_and_memory_are_spread_over_the_nodes():
         (
             {"gpus": 0, "ram_gib": 8, "ram_available_gib": 9},
             f"The hardware has ram_available_gib 9 of ram_gib 8; expected no more than there is: {ADVICE}.",
+        ),
+        (
+            {**CARDS, "gpu_free_gib": 96},
+            f"The hardware has gpu_free_gib 96 of gpu_memory_gib 95.59; expected no more than there is: {ADVICE}.",
+        ),
+        (
+            {**CARDS, "gpu_free_before_load_gib": 96},
+            f"The hardware has gpu_free_before_load_gib 96 of gpu_memory_gib 95.59; expected no more than there is: {ADVICE}.",
+        ),
+        (
+            {**CARDS, "gpu_free_before_load_gib": 20, "gpu_free_after_load_gib": 30},
+            f"The hardware has gpu_free_after_load_gib 30 of gpu_free_before_load_gib 20; expected no more than there is: {ADVICE}.",
+        ),
+        (
+            {**CARDS, "compute_capability": "sm_120"},
+            f"The hardware's compute_capability is the text 'sm_120'; expected a text like \"12.0\": {ADVICE}.",
         ),
         (
             {"gpus": 0, "ram_gib": 8, "vram": 1},
