@@ -55,9 +55,13 @@ class Choice:
 
 
 def aimed(request: PlanRequest) -> PlanRequest:
-    """The request with the values of its target where nobody fixed them."""
+    """The request with the values of its target where nobody fixed them; every attention group has to have a request to run."""
     serving = request.serving
-    values = {key: value for key, value in _VALUES_FOR[serving.target].items() if getattr(serving, key) is None}
+    values = {
+        key: max(value, serving.dp)
+        for key, value in _VALUES_FOR[serving.target].items()
+        if getattr(serving, key) is None
+    }
     return replace(request, serving=replace(serving, **values)) if values else request
 
 

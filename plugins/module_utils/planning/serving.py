@@ -14,6 +14,8 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.field
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import FORCEABLE, Refusal
 
 _COUNT_MAX = 1 << 40
+# The engine keeps six tokens of a context or pool to itself, and has to have one left for a request (0.5.5 to 0.5.23).
+_LEAST_TOKENS = 7
 TARGETS = ("latency", "long_context", "throughput")
 _FRACTIONS = ("mem_fraction_static", "hicache_ratio", "swa_full_tokens_ratio", "mamba_full_memory_ratio")
 
@@ -104,9 +106,9 @@ WISHES: dict[str, _Wish] = {
     "dp": _count(),
     "target": _one_of(*TARGETS),
     "mem_fraction_static": _FRACTION,
-    "context_length": _count(),
+    "context_length": _count(_LEAST_TOKENS),
     "max_running_requests": _count(),
-    "max_total_tokens": _count(),
+    "max_total_tokens": _count(_LEAST_TOKENS),
     "chunked_prefill_size": _Wish(
         "a whole number of at least 1, or -1 to turn chunking off",
         lambda value: is_whole(value) and (value == -1 or 1 <= value <= _COUNT_MAX),

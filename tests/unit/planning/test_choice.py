@@ -30,6 +30,11 @@ def test_what_the_operator_fixed_stays(request_for):
     assert (serving.max_running_requests, serving.cuda_graph_max_bs) == (100, 16)
 
 
+def test_a_target_leaves_each_attention_group_a_request(request_for):
+    assert aimed(request_for(target="latency", tp=32, dp=32)).serving.max_running_requests == 32
+    assert aimed(request_for(target="latency", dp=8)).serving.max_running_requests == 16
+
+
 def test_room_that_a_target_gives_back_becomes_tokens(plan):
     targets = ("throughput", "long_context", "latency")
     graphs = {"graph_bytes": 15 * GIB // 4, "graph_batch": 512}
