@@ -74,9 +74,11 @@ def device(case: dict[str, Any], version: str) -> dict[str, Any]:
     rules = rules_of(version)
     stages = size_stages(pool_inputs(case, rules), rules)
     # A stage that keeps nothing of a token is not among them: then only what all stages share can be compared.
-    pools = stages[case["pp_rank"] if len(stages) == case["pp"] else 0]
+    whole = len(stages) == case["pp"]
+    pools = stages[case["pp_rank"] if whole else 0]
     if pools.tokens == 0:
         return {"refused": True}
+    of_stage = {"kv_bytes": None, "state_slots": None, "state_bytes": None}
     return {
         "tokens": pools.tokens,
         "requests": pools.requests.limit,
@@ -88,7 +90,7 @@ def device(case: dict[str, Any], version: str) -> dict[str, Any]:
         "state_bytes": _bytes(pools, "state"),
         "draft_tokens": pools.slots("draft"),
         "draft_bytes": _bytes(pools, "draft"),
-    }
+    } | ({} if whole else of_stage)
 
 
 def _bytes(pools: DevicePools, *kinds: str) -> int:
