@@ -62,15 +62,15 @@ def possible_tp(model: ModelSpec, dp: int) -> list[int]:
 
 
 def _divides(model: ModelSpec, tp: int, dp: int) -> str | None:
-    """What a size does not divide. Attention is divided among the ranks of one data parallel group, experts among all."""
+    """What is wrong with a size. Attention is divided among the ranks of one data parallel group; experts are each divided among all ranks."""
     attention, group = model.attention, tp // dp
     if attention.heads % group:
-        return f"its {attention.heads} attention heads"
+        return f"does not divide its {attention.heads} attention heads"
     for geometry in kv_geometries(attention):
         if isinstance(geometry, GqaGeometry) and geometry.kv_heads % group and group % geometry.kv_heads:
-            return f"its {geometry.kv_heads} key-value heads, nor is it a multiple of them"
-    if model.experts is not None and model.experts % tp:
-        return f"its {model.experts} experts"
+            return f"does not divide its {geometry.kv_heads} key-value heads, nor is it a multiple of them"
+    if model.experts is not None and model.experts < tp:
+        return f"is more than its {model.experts} experts"
     return None
 
 
@@ -85,11 +85,11 @@ def _tensor_parallel(request: PlanRequest) -> Refusal | None:
     what = _divides(request.model, tp, dp)
     if what is None:
         return None
-    choices = ", ".join(str(size) for size in possible_tp(request.model, dp))
+    choices = ", ".join(str(size) for size in possible_tp(request.model, dp)) or "those that a lower dp leaves"
     groups = "" if dp == 1 else f" in {dp} groups"
     return Refusal(
         "tensor_parallel",
-        f"serving.tp is {tp}{groups}, which does not divide {what} ({request.model.name}): set tp to one of {choices}.",
+        f"serving.tp is {tp}{groups}, which {what} ({request.model.name}): set tp to one of {choices}.",
     )
 
 

@@ -36,9 +36,9 @@ def refusal(plan, **wishes):
             id="heads",
         ),
         pytest.param(
-            {"experts": 100},
+            {"experts": 6},
             8,
-            "serving.tp is 8, which does not divide its 100 experts (kimi-k2.5): set tp to one of 1, 2, 4.",
+            "serving.tp is 8, which is more than its 6 experts (kimi-k2.5): set tp to one of 1, 2, 4.",
             id="experts",
         ),
         pytest.param(
@@ -310,3 +310,17 @@ def test_nothing_to_draft_with(plan, algorithm, why):
 
 def test_mtp_layers_draft_by_themselves(plan, kimi):
     assert plan(model=replace(kimi, draft_layers=1), speculative_algorithm="NEXTN").tokens
+
+
+@pytest.mark.parametrize("experts", [8, 60, 100, 384])
+def test_experts_are_each_divided_and_so_need_not_divide_by_the_ranks(plan, kimi, experts):
+    """60 experts serve on 8 ranks: SGLang ends the start only where there are fewer experts than ranks."""
+    assert plan(model=replace(kimi, experts=experts)).tokens
+
+
+def test_where_no_size_will_do_a_lower_dp_is_asked_for(plan, kimi):
+    with pytest.raises(PlanningError) as refused:
+        plan(model=replace(kimi, experts=3), dp=4)
+    assert refused.value.details["refusals"][0]["message"] == (
+        "serving.tp is 8 in 4 groups, which is more than its 3 experts (kimi-k2.5): set tp to one of those that a lower dp leaves."
+    )
