@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device_pool import (
@@ -62,7 +63,8 @@ def _limited(request: PlanRequest) -> str | None:
     for key in _LIMITS:
         value = getattr(serving, key)
         if value is not None:
-            bare = chosen_budget(replace(request, serving=replace(serving, **{key: None})), serving.cached)
+            dropped: dict[str, Any] = {key: None}
+            bare = chosen_budget(replace(request, serving=replace(serving, **dropped)), serving.cached)
             limits += [f"{key} is {value}"] if bare.tokens else []
             tokens = max(tokens, bare.tokens)
     if not limits:

@@ -10,6 +10,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.devic
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostCache
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import OTHER_HARDWARE, UNKNOWN
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.pool_request import speculation
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 
 # By the source of the host's figure, which a plan keeps: a later run that stands on it says the same.
@@ -18,6 +19,7 @@ _UNSEEN = {
     OTHER_HARDWARE: "The hardware differs from that of the earlier plan, which is not used: free memory is estimated from the totals.",
 }
 
+_OF_DRAFTS = ("speculative_num_steps", "speculative_eagle_topk", "speculative_num_draft_tokens")
 _ALLOCATORS = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
 _SEGMENTS = (
     "{name} turns expandable_segments on, whose memory the ranks cannot share for one-shot all-reduce over PCIe: "
@@ -47,6 +49,7 @@ def plan_notes(request: PlanRequest, gpu: GpuBudget | None, tokens: int, pool: H
             "The engine, for this model's sparse attention," if request.indexed else f"The attention backend {backend}"
         )
         notes.append(f"{who} replaces page_size {serving.page_size} by {request.page_size}.")
+    notes += _draft_notes(request)
     if pool is not None and serving.hicache_size is not None and serving.hicache_ratio is not None:
         notes.append(
             f"hicache_size {serving.hicache_size} beats hicache_ratio {serving.hicache_ratio:g}, which is not used."
@@ -58,6 +61,20 @@ def plan_notes(request: PlanRequest, gpu: GpuBudget | None, tokens: int, pool: H
             f"The host cache holds {pool.tokens:,} tokens, no more than the device's {tokens:,}: it can hardly add a hit."
         )
     return tuple(notes)
+
+
+def _draft_notes(request: PlanRequest) -> list[str]:
+    """Wishes for drafts that the engine does not follow."""
+    serving, drafting = request.serving, speculation(request)
+    given = [key for key in _OF_DRAFTS if getattr(serving, key) is not None]
+    if drafting is None:
+        return [f"{', '.join(given)} without a speculative_algorithm: nothing drafts."] if given else []
+    asked = serving.speculative_num_draft_tokens
+    if asked is None or asked == drafting.draft_tokens:
+        return []
+    return [
+        f"speculative_num_draft_tokens {asked} is replaced by {drafting.draft_tokens}: a chain of drafts (topk 1) verifies one token more than it has steps."
+    ]
 
 
 def _expandable(request: PlanRequest, name: str) -> bool:

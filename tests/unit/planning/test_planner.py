@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -203,3 +204,22 @@ def test_report_of_a_cpu_has_no_table_of_cards(plan, llama):
     lines = report_lines(on_cpu(plan, llama))
     assert lines[0] == "llama-8b on SGLang 0.5.23 (dialect 0.5.23), cpu, 1 rank"
     assert not any("GPU" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("wishes", "note"),
+    [
+        (
+            {"speculative_num_steps": 3, "speculative_eagle_topk": 1},
+            "speculative_num_steps, speculative_eagle_topk without a speculative_algorithm: nothing drafts.",
+        ),
+        (
+            {"speculative_algorithm": "NEXTN", "speculative_num_steps": 3, "speculative_num_draft_tokens": 9},
+            "speculative_num_draft_tokens 9 is replaced by 4: a chain of drafts (topk 1) verifies one token more than it has steps.",
+        ),
+    ],
+)
+def test_wishes_for_drafts_that_are_not_followed_are_noted(plan, kimi, wishes, note):
+    assert note in plan(model=replace(kimi, draft_layers=1), **wishes).notes
+    followed = {**wishes, "speculative_algorithm": "NEXTN", "speculative_num_draft_tokens": 4}
+    assert not [note for note in plan(model=replace(kimi, draft_layers=1), **followed).notes if "speculative" in note]
