@@ -34,6 +34,11 @@ def gib_text(size_bytes: int) -> str:
     return f"{size_bytes / GIB:,.2f} GiB"
 
 
+def ranks_text(ranks: int) -> str:
+    """A number of ranks for people: `1 rank`, `8 ranks`."""
+    return f"{ranks} rank{'s' if ranks != 1 else ''}"
+
+
 def gb_text(size_bytes: int) -> str:
     """A size for people in SGLang's host-cache unit, for example `44.77 GB`."""
     return f"{size_bytes / GB:,.2f} GB"

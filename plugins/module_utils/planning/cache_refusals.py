@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GB, gb_text, gib_to_bytes
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import (
+    GB,
+    gb_text,
+    gib_to_bytes,
+    ranks_text,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.cache_choice import CacheCase
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_budget import (
     HostBudget,
@@ -109,11 +114,13 @@ def _amounts(cache: HostCache) -> str:
     """What it comes to, for each rank and in all, with the pools where a rank has several."""
     ranks = cache.ranks
     if cache.size_gb and len(cache.pools) == 1 and len(cache.stages) == 1:
-        return f"{cache.size_gb:,} GB on each of {ranks} ranks, {cache.size_gb * ranks:,} GB in all"
+        total = f" on each of {ranks_text(ranks)}, {cache.size_gb * ranks:,} GB in all" if ranks > 1 else ""
+        return f"{cache.size_gb:,} GB{total}"
     pools = ", ".join(f"{pool.name} {gb_text(pool.size_bytes)}" for pool in cache.pools)
     each = "on each" if len(cache.stages) == 1 else "at most on each"
     several = f" ({pools})" if len(cache.pools) > 1 else ""
-    return f"{gb_text(cache.bytes_per_rank)}{several} {each} of {ranks} ranks, {gb_text(cache.bytes_total)} in all"
+    total = f" {each} of {ranks_text(ranks)}, {gb_text(cache.bytes_total)} in all" if ranks > 1 else ""
+    return f"{gb_text(cache.bytes_per_rank)}{several}{total}"
 
 
 def _what_fits(case: CacheCase, fits_gb: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Ledger, Line
 from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB, ranks_text
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostCache, HostPool
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import HostSeen
 
@@ -93,7 +93,7 @@ def cache_lines(cache: HostCache | None) -> tuple[Line, ...]:
     """One line for each kind of pool, over all ranks."""
     if cache is None:
         return ()
-    ranks = f"{cache.ranks} rank{'s' if cache.ranks > 1 else ''}"
+    ranks = ranks_text(cache.ranks)
     lines = []
     for pool in cache.pools:
         same = [other for stage in cache.stages for other in stage if other.kind == pool.kind]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GB, gb_text
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GB, gb_text, ranks_text
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_budget import rank_process_bytes
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostCache
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import HostSeen
@@ -91,7 +91,7 @@ def node_refusal(request: PlanRequest, cache: HostCache) -> Refusal | None:
     )
     return Refusal(
         "numa_node",
-        f"The {need.ranks} ranks of NUMA node {need.node} ask for {gb_text(need.needed_bytes)}, and the node has about {gb_text(need.available_bytes)}; "
+        f"The {ranks_text(need.ranks)} of NUMA node {need.node} ask for {gb_text(need.needed_bytes)}, and the node has about {gb_text(need.available_bytes)}; "
         f"SGLang {request.rules.engine_version} binds each rank to the memory of its card's node, where numactl is installed, and a full node gets a rank "
         f"killed whatever other nodes have. {advice}",
     )
@@ -102,6 +102,6 @@ def node_note(request: PlanRequest, cache: HostCache) -> str | None:
     if need is None:
         return None
     return (
-        f"The {need.ranks} ranks of NUMA node {need.node} ask for {gb_text(need.needed_bytes)} and the node has about {gb_text(need.available_bytes)}: "
+        f"The {ranks_text(need.ranks)} of NUMA node {need.node} ask for {gb_text(need.needed_bytes)} and the node has about {gb_text(need.available_bytes)}: "
         "the rest lies on other nodes, and is slower to load back."
     )

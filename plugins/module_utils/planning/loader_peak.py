@@ -9,7 +9,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, gb_text, gib_to_bytes
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import (
+    GIB,
+    gb_text,
+    gib_to_bytes,
+    ranks_text,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import is_whole
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_budget import HostBudget
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
@@ -58,7 +63,7 @@ def loader_refusal(request: PlanRequest, ranks: int, bare: HostBudget) -> Refusa
         return None
     return Refusal(
         "host_memory",
-        f"arguments has {_COPIES}, with which {ranks} rank{'s' if ranks > 1 else ''} hold about {gb_text(peak)} of shards while they load; this host has "
+        f"arguments has {_COPIES}, with which {ranks_text(ranks)} hold about {gb_text(peak)} of shards while they load; this host has "
         f"{gb_text(bare.ledger.left_bytes)} beside the engine's processes, and host_reserve_gib {request.serving.host_reserve_gib:g} keeps "
         f"{gb_text(gib_to_bytes(request.serving.host_reserve_gib))}. Remove {_COPIES}, or set {_EXTRA} to "
         "'{\"enable_multithread_load\": false}'.",

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from typing import Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import (
     GqaGeometry,
     OtherAttention,
     kv_geometries,
 )
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.card_checks import CARD_CHECKS
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.pool_request import pool_wishes, speculation
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.state_scheduling import refuses_drafts
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.visible_cards import VARIABLE, visible_cards
 
 # Flags whose memory the plan does not count: other parallelisms, adapters. What a wish says is refused among the flags before this.
 UNPLANNED = (
@@ -133,55 +132,6 @@ def _speculation(request: PlanRequest) -> Refusal | None:
     )
 
 
-def _visible_devices(request: PlanRequest) -> Refusal | None:
-    """Only where there are cards: of a host that shows none, that is what has to be said."""
-    if request.serving.device != "cuda" or not request.host.gpus:
-        return None
-    return visible_cards(request.host.gpus, request.environment)[1]
-
-
-def _gpu_count(request: PlanRequest) -> Refusal | None:
-    ranks, cards = request.ranks, request.host.gpus
-    if request.serving.device != "cuda" or len(request.gpus) == ranks or _visible_devices(request) is not None:
-        return None
-    what = (
-        "serving.tp"
-        if request.serving.pp == 1
-        else f"serving.tp x serving.pp ({request.serving.tp} x {request.serving.pp})"
-    )
-    asks = f"{what} is {ranks} and asks for {ranks} usable GPU{'s' if ranks > 1 else ''}"
-    error = (request.host.driver_error or "").rstrip(". ")
-    if not cards:
-        return Refusal(
-            "gpu_count",
-            f"{asks}; this host shows none{f' ({error})' if error else ''}. Install the driver and look at topology_facts, or set serving.device to cpu.",
-        )
-    broken = "".join(
-        f"; GPU {gpu.index} ({gpu.uuid or 'uuid unknown'}) is in state {gpu.state}" for gpu in cards if not gpu.usable
-    )
-    usable = sum(gpu.usable for gpu in cards)
-    advice = "Bring the missing ones back or lower tp" if broken else "Lower tp or add cards"
-    if usable >= ranks:
-        visible = f"{VARIABLE} in the environment, " if VARIABLE in request.environment else ""
-        advice = f"{visible}base-gpu-id and gpu-id-step in arguments lead to {len(request.gpus)} of them: remove those or lower tp"
-    return Refusal("gpu_count", f"{asks}; this host has {len(cards)}, of which {usable} can be used{broken}. {advice}.")
-
-
-def _gpu_balance(request: PlanRequest) -> Refusal | None:
-    """SGLang 0.5.9 to 0.5.23 ends the start when the poorest card has less than 0.9 of what another has free."""
-    free = [(gpu.free_bytes, gpu) for gpu in request.gpus if gpu.free_bytes is not None]
-    if request.serving.device != "cuda" or len(free) < 2:
-        return None
-    poorest, richest = (choose(free, key=lambda pair: (pair[0], -pair[1].index)) for choose in (min, max))
-    if poorest[0] >= 0.9 * richest[0]:
-        return None
-    return Refusal(
-        "gpu_balance",
-        f"GPU {poorest[1].index} has {gib_text(poorest[0])} free and GPU {richest[1].index} has {gib_text(richest[0])}; the engine ends its start when a card "
-        "has less than 90 % of another. Find who holds that card and release it.",
-    )
-
-
 def _weights(request: PlanRequest) -> Refusal | None:
     if request.model.weights.total_bytes or request.arguments.get("load-format") == "dummy":
         return None
@@ -239,9 +189,7 @@ _CHECKS: tuple[Callable[[PlanRequest], Refusal | None], ...] = (
     _tensor_parallel,
     _pipeline,
     _speculation,
-    _visible_devices,
-    _gpu_count,
-    _gpu_balance,
+    *CARD_CHECKS,
     _weights,
     _cpu_tokens,
     _context,

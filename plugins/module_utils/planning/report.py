@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, gb_text, gib_text
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, gb_text, gib_text, ranks_text
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import FORCEABLE
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report_tables import Table, plan_tables
@@ -38,7 +38,7 @@ def model_name(plan: Mapping[str, Any]) -> str:
 def engine_text(plan: Mapping[str, Any]) -> str:
     engine, ranks = plan.get("engine") or {}, plan["ranks"]
     version = f"{engine.get('version', '?')} (dialect {engine.get('dialect', '?')})"
-    return f"SGLang {version}, {plan['device']}, {ranks} rank{'s' if ranks > 1 else ''}"
+    return f"SGLang {version}, {plan['device']}, {ranks_text(ranks)}"
 
 
 def choice_text(choice: Mapping[str, Any]) -> str:

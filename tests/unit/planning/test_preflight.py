@@ -324,3 +324,13 @@ def test_where_no_size_will_do_a_lower_dp_is_asked_for(plan, kimi):
     assert refused.value.details["refusals"][0]["message"] == (
         "serving.tp is 8 in 4 groups, which is more than its 3 experts (kimi-k2.5): set tp to one of those that a lower dp leaves."
     )
+
+
+def test_cards_of_different_sizes_are_not_taken_for_held_ones(request_for):
+    request = request_for()
+    cards = tuple(
+        replace(gpu, total_bytes=(32 if gpu.index else 96) << 30, free_bytes=(31 if gpu.index else 95) << 30)
+        for gpu in request.host.gpus
+    )
+    (found,) = preflight(replace(request, host=replace(request.host, gpus=cards)))
+    assert found.message.endswith("They are of different sizes: name cards of one size in CUDA_VISIBLE_DEVICES.")
