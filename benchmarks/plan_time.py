@@ -18,8 +18,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_config import model_from_config
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec, Weights
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_config import model_from_config
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec, Weights
 
 RUNS = 15
 GOAL_MS = 50
@@ -31,11 +31,11 @@ PLAN = """
 import json, sys, time
 began = time.process_time()
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.hardware import host_from_hardware
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.html_report import html_report
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import model_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.hardware import host_from_hardware
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_report import html_report
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import model_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report import report_lines
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report import report_lines
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import serving_from_dict
 imported = time.process_time()

@@ -157,20 +157,20 @@ from ansible_collections.blackwell.inference.plugins.module_utils.engine.argumen
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import Dialect, dialect_for
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import calibration_from_dict
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.hardware import host_from_hardware
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.hardware import host_from_hardware
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import (
     HostSeen,
     host_from_topology,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.html_report import html_report
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import model_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import model_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.recorded import (
     recorded_from_dict,
     settled_plan,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report import report_lines
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_report import html_report
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report import report_lines
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import serving_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.unsuited import unsuited_from

@@ -92,13 +92,13 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.model_
     ModelDirectory,
     read_model_directory,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_config import model_from_config
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_config import model_from_config
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import (
     ModelSpec,
     Weights,
     model_from_dict,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.tensor_placement import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.tensor_placement import (
     is_replicated,
     shares_of,
 )

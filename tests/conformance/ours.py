@@ -10,17 +10,16 @@ from typing import Any
 from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.sizing import sizing_rules
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.auto_fraction import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.auto_fraction import (
     AutoFraction,
     auto_fraction,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.graphs import bracket_of, largest_batch
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_auto import auto_ratio
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostWishes
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_pools import host_pools
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import model_from_dict
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pool_sizing import size_stages
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.graphs import (
+    bracket_of,
+    largest_batch,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_sizing import size_stages
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import (
     DevicePools,
     Parallelism,
     Pool,
@@ -28,7 +27,11 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools
     PoolWishes,
     Speculation,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.requests import RunningRequests
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.requests import RunningRequests
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_auto import auto_ratio
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_cache import HostWishes
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_pools import host_pools
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import model_from_dict
 
 
 def rules_of(version: str) -> SizingRules:

@@ -159,7 +159,10 @@ def test_bad_input_ends_with_a_sentence_and_a_name(more: dict[str, Any], name: s
 
 def test_a_refusal_shows_the_figures_that_led_to_it() -> None:
     result = run(options(serving={"mem_fraction_static": 0.93}))
-    assert "  = free after graph capture                        0.83  headroom; at least 0.88 GiB must stay" in result["report"]
+    assert (
+        "  = free after graph capture                        0.83  headroom; at least 0.88 GiB must stay"
+        in result["report"]
+    )
 
 
 def test_as_an_ad_hoc_task(tmp_path: Path) -> None:

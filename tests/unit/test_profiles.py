@@ -19,9 +19,10 @@ from ansible_collections.blackwell.inference.plugins.module_utils.engine.argumen
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import calibration_from_dict
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.hardware import host_from_hardware
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_config import model_from_config
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import model_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.hardware import host_from_hardware
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_config import model_from_config
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import model_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.tensor_placement import shares_of
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import serving_from_dict
@@ -29,7 +30,6 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.suita
     suitability_notes,
     suitability_refusals,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.tensor_placement import shares_of
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.unsuited import unsuited_from
 from ansible_collections.blackwell.inference.tests.unit import checkpoint_outline as outline
 

@@ -54,7 +54,7 @@ class SizingRules:
         str  # where layers that do not divide by the stages go: "last" stage, or one each to the last ones, "spread"
     )
     value_dim_counted: bool  # values count their own dimension, not the keys'
-    fp4_count: str  # what the profiler counts of 4-bit keys and values, see planning/layer_cost.py
+    fp4_count: str  # what the profiler counts of 4-bit keys and values, see planning/device/layer_cost.py
     latent_row_counted: bool  # of sparse attention in fp8 the profiler counts the row that is really stored
     # Sliding-window hybrids
     sliding_architectures: tuple[str, ...]  # those whose sliding layers get a pool of their own
@@ -69,7 +69,7 @@ class SizingRules:
     index_keys: str  # layers with keys of a sparse indexer: "every", "own" (not those that reuse a choice), "own_without_host_cache"
     indexed_groups_forced: bool  # a sparse indexer makes every rank of tp an attention group of its own
     # State hybrids
-    state_budget: str  # how the ratio shares out, see planning/state_pool.py
+    state_budget: str  # how the ratio shares out, see planning/device/state_pool.py
     state_explicit_with_radix: bool  # --max-mamba-cache-size counts beside a radix cache too
     state_slots_without_radix: int  # slots where neither they nor the requests are told; 0: by the ratio
     state_stage_layers: bool  # a stage keeps the states of its own layers, not of all
@@ -111,7 +111,7 @@ class SizingRules:
     # The engine's own fraction
     auto_speculation_mib: int  # held back for EAGLE's draft
     auto_standalone_mib: int
-    auto_prefill: str  # held back for a prefill graph, see planning/auto_fraction.py
+    auto_prefill: str  # held back for a prefill graph, see planning/device/auto_fraction.py
     auto_decode_backend: bool  # no graphs for decoding: nothing held back for them
     # Host pool
     hicache_ratio_default: float

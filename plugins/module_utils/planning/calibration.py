@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import Parallelism
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import Parallelism
 
 _MAX_BYTES = 1 << 50
 

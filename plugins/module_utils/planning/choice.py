@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gb_text, gib_text
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device_pool import gpu_budget
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.engine_fraction import engine_fraction
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostCache
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.device_pool import gpu_budget
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.engine_fraction import engine_fraction
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_budget import GpuBudget
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_cache import HostCache
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.start_estimate import pin_seconds
 

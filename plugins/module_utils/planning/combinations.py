@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import MlaGeometry
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pool_request import speculation
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.prefill_chunk import prefill_chunk
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_request import speculation
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.prefill_chunk import prefill_chunk
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import MlaGeometry
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 

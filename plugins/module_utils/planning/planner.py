@@ -17,17 +17,20 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.choic
     gpu_choices,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.combinations import combination_refusals
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device_pool import chosen_budget, cpu_pools
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget, poorest
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_refusals import gpu_refusals
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_plan import plan_host_cache
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.device_pool import (
+    chosen_budget,
+    cpu_pools,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_budget import GpuBudget, poorest
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_refusals import gpu_refusals
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_request import speculation
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import DevicePools
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_plan import plan_host_cache
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.notes import plan_notes
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pool_request import speculation
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import DevicePools
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.preflight import preflight
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report import report_lines
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report import report_lines
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.settings import settings_of
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.start_estimate import start_estimate

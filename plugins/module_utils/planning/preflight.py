@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from typing import Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.card_checks import CARD_CHECKS
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_request import (
+    pool_wishes,
+    speculation,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.state_scheduling import refuses_drafts
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
     GqaGeometry,
     OtherAttention,
     kv_geometries,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.card_checks import CARD_CHECKS
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pool_request import pool_wishes, speculation
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.state_scheduling import refuses_drafts
 
 # Flags whose memory the plan does not count: other parallelisms, adapters. What a wish says is refused among the flags before this.
 UNPLANNED = (

@@ -17,7 +17,7 @@ from typing import Any, Callable
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError, PlanningError
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import calibration_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import seen
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import (
     OTHER_HARDWARE,
     UNKNOWN,
     GpuSeen,

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import kv_geometries
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import Calibration
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import GpuSeen, HostSeen
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.visible_cards import visible_cards
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import GpuSeen, HostSeen
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import kv_geometries
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import ServingPolicy
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.unsuited import Unsuited
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.visible_cards import visible_cards
 
 _INDEXED_PAGE = 64
 _BLACKWELL = 10  # major compute capability

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_budget import GpuBudget
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostCache
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pool_request import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_budget import GpuBudget
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_request import (
     WITHOUT_STEPS,
     speculation,
 )
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_cache import HostCache
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 
 _AS_ASKED = (

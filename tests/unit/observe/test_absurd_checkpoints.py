@@ -19,8 +19,8 @@ import pytest
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError, ModelError
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.model_directory import read_model_directory
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.safetensors_header import read_shard
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_config import model_from_config
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import Weights
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_config import model_from_config
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import Weights
 from ansible_collections.blackwell.inference.tests.unit.mutations import SEED, scrambled, sentence
 
 CONFIG = (Path(__file__).parents[2] / "data" / "models" / "gpt-oss-120b" / "config.json").read_bytes()

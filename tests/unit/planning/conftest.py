@@ -17,10 +17,13 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_ru
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.sizing import sizing_rules
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import GqaGeometry, MlaGeometry
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import calibration_from_dict
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.hardware import host_from_hardware
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec, Weights
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.hardware import host_from_hardware
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
+    GqaGeometry,
+    MlaGeometry,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec, Weights
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest

@@ -13,20 +13,20 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_ru
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_to_bytes
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.sizing import sizing_rules
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import (
-    Attention,
-    GqaGeometry,
-    HybridGeometry,
-    attention_from_dict,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec, Weights
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import (
     Parallelism,
     PoolInputs,
     PoolWishes,
     Speculation,
 )
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
+    Attention,
+    GqaGeometry,
+    HybridGeometry,
+    attention_from_dict,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec, Weights
 
 VERSIONS = [f"0.5.{patch}" for patch in range(5, 24)]
 _RECORDED = Path(__file__).parents[2] / "data" / "sglang" / "pools.json"

@@ -17,15 +17,18 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_config import model_from_config
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import Parallelism
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_config import model_from_config
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import (
     ModelSpec,
     Weights,
     model_from_dict,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import Parallelism
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.weight_shares import Share, WeightShares
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.weights import rank_weights
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.weight_shares import (
+    Share,
+    WeightShares,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.weights import rank_weights
 from ansible_collections.blackwell.inference.tests.unit.mutations import SEED, damaged, sentence
 
 MODELS = Path(__file__).parents[2] / "data" / "models"

@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.activations import activation_line
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import MlaGeometry
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.activations import activation_line
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import MlaGeometry
 
 
 def test_more_than_what_killed_the_design_host_and_less_than_what_served(request_for, case):

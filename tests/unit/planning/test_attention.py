@@ -8,7 +8,8 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ModelError
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
     GqaGeometry,
     HybridGeometry,
     MlaGeometry,
@@ -19,7 +20,6 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.atten
     attention_from_dict,
     cell_bytes,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
 
 KIMI, LLAMA_8B, QWEN_235B = MlaGeometry(512, 64, 64), GqaGeometry(32, 8, 128, 128), GqaGeometry(64, 4, 128, 128)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.auto_fraction import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.auto_fraction import (
     AutoFraction,
     auto_fraction,
 )

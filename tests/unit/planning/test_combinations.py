@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_history import VERSIONS
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import MlaGeometry
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.combinations import combination_refusals
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec, Weights
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import MlaGeometry
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec, Weights
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 
 SM_120 = {"compute_capability": "12.0"}

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device_pool import gpu_budget
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.device_pool import gpu_budget
 
 
 def sizes(budget):

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import GqaGeometry, MlaGeometry
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.draft_pool import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.draft_pool import (
     cell_with_draft,
     draft_slot_bytes,
     extra_tokens,
     spare_columns,
     step_tokens,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import Speculation
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import Speculation
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
+    GqaGeometry,
+    MlaGeometry,
+)
 
 from .pool_cases import inputs_of, model_of, rules_of
 

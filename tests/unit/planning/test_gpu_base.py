@@ -11,15 +11,15 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB, gib_to_bytes
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import Calibration
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.gpu_base import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_base import (
     CONTEXT_BYTES,
     DRIVER_BYTES,
     gpu_base,
     weights_line,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import GpuSeen, HostSeen
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import Weights
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import Parallelism
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import Parallelism
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import GpuSeen, HostSeen
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import Weights
 
 TOTAL = 97_887 * MIB
 EMPTY = TOTAL - DRIVER_BYTES

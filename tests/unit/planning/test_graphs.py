@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.graphs import decode_batches, prefill_sizes
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.graphs import (
+    decode_batches,
+    prefill_sizes,
+)
 
 from .pool_cases import rules_of
 

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.hardware import host_from_hardware
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.hardware import host_from_hardware
 
 CARDS = {"gpus": 8, "gpu_memory_gib": 95.59, "ram_gib": 449}
 ADVICE = "correct inference_hardware, for example {gpus: 8, gpu_memory_gib: 95.59, ram_gib: 449}"

@@ -9,8 +9,8 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.hardware import host_from_hardware
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_budget import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.hardware import host_from_hardware
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_budget import (
     engine_check_bytes,
     host_capacity,
 )

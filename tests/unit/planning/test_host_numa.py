@@ -11,8 +11,8 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_numa import binding
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import NodeSeen
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_numa import binding
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import NodeSeen
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 
 NODES = (NodeSeen(0, 225 * GIB), NodeSeen(1, 224 * GIB))

@@ -15,18 +15,21 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.units imp
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.sizing import sizing_rules
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import MlaGeometry
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.hardware import host_from_hardware
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_auto import auto_ratio, mirrored_bytes
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_plan import plan_host_cache
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec, Weights
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import (
     DevicePools,
     Pool,
     Speculation,
 )
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.requests import RunningRequests
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.hardware import host_from_hardware
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_auto import (
+    auto_ratio,
+    mirrored_bytes,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_plan import plan_host_cache
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import MlaGeometry
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec, Weights
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.requests import RunningRequests
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import serving_from_dict
 
 KIMI = Pool("KV cache", "full", 159_294, 70_272, 1)

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GB
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.sizing import sizing_rules
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_cache import HostPool, HostWishes
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_pools import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import DevicePools, Pool
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.requests import RunningRequests
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_cache import HostPool, HostWishes
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_pools import (
     host_cache,
     host_pools,
     largest_size_gb,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import DevicePools, Pool
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.requests import RunningRequests
 
 KIMI = 70272
 REQUESTS = RunningRequests(48, 49, 0)

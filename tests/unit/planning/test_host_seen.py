@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import (
     NodeSeen,
     host_from_observation,
     host_from_topology,

@@ -12,12 +12,16 @@ from html.parser import HTMLParser
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.html_bar import pattern_definitions
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.html_report import html_report
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.html_style import STYLE
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.html_text import element, escaped, joined
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report_bars import PATTERNS, looks
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report_tables import plan_tables
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_bar import pattern_definitions
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_report import html_report
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_style import STYLE
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_text import (
+    element,
+    escaped,
+    joined,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report_bars import PATTERNS, looks
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report_tables import plan_tables
 from ansible_collections.blackwell.inference.tests.unit.planning.test_planner import on_cpu
 from ansible_collections.blackwell.inference.tests.unit.planning.test_report import AVAILABLE, MEASURED
 

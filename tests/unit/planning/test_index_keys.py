@@ -12,15 +12,15 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.full_layers import full_stage
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_config import model_from_config
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import Weights
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.full_layers import full_stage
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import (
     Parallelism,
     PoolInputs,
     PoolWishes,
     Speculation,
 )
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_config import model_from_config
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import Weights
 
 CONFIG = json.loads((Path(__file__).parents[2] / "data" / "models" / "glm-5.2" / "config.json").read_text())
 MODEL = model_from_config("glm-5.2", CONFIG, None, Weights(1, 1, "x"), "a", "glm-5.2")

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import GqaGeometry, MlaGeometry
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.layer_cost import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.layer_cost import (
     counted_bytes,
     indexer_bytes,
     stored_bytes,
     stored_latent,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
+    GqaGeometry,
+    MlaGeometry,
 )
 
 from .pool_cases import rules_of

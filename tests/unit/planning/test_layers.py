@@ -32,7 +32,7 @@ def imported(path: Path) -> set[str]:
     return names | {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
 
 
-@pytest.mark.parametrize("path", sorted((UTILS / "planning").glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted((UTILS / "planning").rglob("*.py")), ids=lambda path: path.name)
 def test_planning_imports_core_and_itself_alone(path):
     strangers = {name for name in imported(path) if not name.startswith((f"{HOME}core.", f"{HOME}planning"))}
     assert strangers <= STANDARD

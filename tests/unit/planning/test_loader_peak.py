@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.loader_peak import loader_peak_bytes
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.loader_peak import loader_peak_bytes
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 
 SHARD = 547_000_000_000 // 64

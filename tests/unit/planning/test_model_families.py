@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ModelError
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
     GqaGeometry,
     HybridGeometry,
     MlaGeometry,
@@ -20,10 +21,9 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.atten
     SlidingGeometry,
     StateGeometry,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention_config import attention_of
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_config import model_from_config
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention_config import attention_of
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_config import model_from_config
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import (
     ModelSpec,
     Weights,
     model_from_dict,

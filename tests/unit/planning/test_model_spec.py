@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ModelError
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import model_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import model_from_dict
 
 
 def test_a_model_is_what_it_was_written_as(kimi, llama):

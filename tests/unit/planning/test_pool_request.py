@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pool_request import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_request import (
     parallelism,
     pool_inputs,
     pool_wishes,
     speculation,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import Parallelism, PoolWishes
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import Parallelism, PoolWishes
 
 
 def test_ranks_in_stages_and_groups(request_for):

@@ -12,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_sizing import (
+    rest_gib,
+    size_pools,
+    size_stages,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolWishes, Speculation
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
     GqaGeometry,
     HybridGeometry,
     MlaGeometry,
@@ -20,12 +26,6 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.atten
     SlidingGeometry,
     StateGeometry,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pool_sizing import (
-    rest_gib,
-    size_pools,
-    size_stages,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import PoolWishes, Speculation
 
 from .pool_cases import VERSIONS, inputs_of, inputs_recorded, model_of, recorded, rules_of
 

@@ -10,9 +10,12 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import GqaGeometry, OtherAttention
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import GpuSeen
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import Weights
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import GpuSeen
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
+    GqaGeometry,
+    OtherAttention,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import Weights
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.preflight import possible_tp, preflight
 

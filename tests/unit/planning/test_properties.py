@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_history import VERSIONS as RECORDED
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.device_pool import gpu_budget
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.hardware import host_from_hardware
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import host_from_observation
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
     GqaGeometry,
     HybridGeometry,
     MlaGeometry,
     SlidingGeometry,
     StateGeometry,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device_pool import gpu_budget
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.hardware import host_from_hardware
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import host_from_observation
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import (
     ModelSpec,
     Weights,
     model_from_dict,
@@ -37,7 +37,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.recor
     settled_plan,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import FORCEABLE
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report import report_lines
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report import report_lines
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import WISHES, serving_from_dict
 

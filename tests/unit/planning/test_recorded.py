@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host_seen import host_from_topology
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import host_from_topology
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.recorded import (
     Recorded,

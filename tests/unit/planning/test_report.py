@@ -8,13 +8,16 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, gib_to_bytes
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report import report_lines
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report_measured import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report import report_lines
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report_measured import (
     Pair,
     available_seen,
     planned_beside_measured,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report_tables import plan_tables, pool_rows
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report_tables import (
+    plan_tables,
+    pool_rows,
+)
 
 CELL = 70272
 MEASURED = {

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.requests import running_requests
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.requests import running_requests
 
 
 @pytest.mark.parametrize(

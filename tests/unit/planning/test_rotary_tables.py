@@ -14,17 +14,22 @@ import pytest
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.sizing import sizing_rules
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import GqaGeometry
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device_pool import gpu_budget
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_config import model_from_config
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import Weights, model_from_dict
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pool_sizing import rest_gib
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.device_pool import gpu_budget
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_sizing import rest_gib
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import (
     Parallelism,
     PoolInputs,
     Speculation,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.rotary_tables import rotary_tables_bytes
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import GqaGeometry
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_config import model_from_config
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import (
+    Weights,
+    model_from_dict,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.rotary_tables import (
+    rotary_tables_bytes,
+)
 
 from .pool_cases import model_of
 

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import GqaGeometry, SlidingGeometry
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import PoolWishes, Speculation
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.sliding_pools import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolWishes, Speculation
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.sliding_pools import (
     has_sliding_pool,
     sliding_stage,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
+    GqaGeometry,
+    SlidingGeometry,
 )
 
 from .pool_cases import inputs_of, model_of, rules_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.stages import stages
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.stages import stages
 
 from .pool_cases import rules_of
 

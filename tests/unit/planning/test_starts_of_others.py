@@ -21,18 +21,18 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.units imp
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.sizing import sizing_rules
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.hardware import host_from_hardware
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_config import model_from_config
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import ModelSpec, Weights
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pool_sizing import size_pools
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_sizing import size_pools
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import (
     DevicePools,
     Parallelism,
     PoolInputs,
     PoolWishes,
     Speculation,
 )
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.hardware import host_from_hardware
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_config import model_from_config
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec, Weights
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import serving_from_dict
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import StateGeometry
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.state_pool import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.state_pool import (
     StateWishes,
     draft_state_bytes,
     slots_of_request,
     state_budget,
     state_bytes,
 )
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import StateGeometry
 
 from .pool_cases import rules_of
 

@@ -9,19 +9,19 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_sizing import size_pools
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolWishes, Speculation
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.state_scheduling import (
+    refuses_drafts,
+    scheduled,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
     GqaGeometry,
     HybridGeometry,
     MlaGeometry,
     StateGeometry,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pool_sizing import size_pools
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import PoolWishes, Speculation
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.preflight import preflight
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.state_scheduling import (
-    refuses_drafts,
-    scheduled,
-)
 
 from .pool_cases import inputs_of, model_of, rules_of
 

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.attention import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
     GqaGeometry,
     HybridGeometry,
     MlaGeometry,
     SlidingGeometry,
     StateGeometry,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.tensor_placement import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.tensor_placement import (
     is_replicated,
     shares_of,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.weight_shares import Share, WeightShares
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.weight_shares import (
+    Share,
+    WeightShares,
+)
 
 MLA = MlaGeometry(512, 64, 64)
 GQA = GqaGeometry(64, 4, 128, 128)

@@ -16,13 +16,19 @@ from hypothesis import strategies as st
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ModelError
 from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import Parallelism
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_config import model_from_config
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model_spec import Weights, model_from_dict
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.pools import Parallelism
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.tensor_placement import shares_of
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.weight_shares import Share, WeightShares
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.weights import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_config import model_from_config
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import (
+    Weights,
+    model_from_dict,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.tensor_placement import shares_of
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.weight_shares import (
+    Share,
+    WeightShares,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.weights import (
     mtp_weights,
     rank_weights,
     stage_layers,

@@ -1,0 +1,46 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The fraction that the engine would choose for a request, to compare with. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import MIB
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.auto_fraction import (
+    AutoFraction,
+    auto_fraction,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.prefill_chunk import (
+    MAX_PREFILL_TOKENS,
+    prefill_chunk,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import MlaGeometry
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+
+_MLA_PREFILL_GRAPH_TOKENS = 2048
+
+
+def engine_fraction(request: PlanRequest, graph_batch: int) -> float | None:
+    """SGLang's own --mem-fraction-static; None on a CPU, and where an image tower's size is not known."""
+    serving, model = request.serving, request.model
+    chunk = prefill_chunk(request)
+    if chunk is None or (model.multimodal and (model.vision_layers is None or model.vision_width is None)):
+        return None
+    latent = isinstance(model.attention, MlaGeometry)
+    captured = latent and request.prefill_graph and request.rules.prefill_graph_mla_bytes > 0
+    vision = (model.vision_layers, model.vision_width) if model.vision_layers and model.vision_width else None
+    asked = AutoFraction(
+        card_mib=min(gpu.total_bytes for gpu in request.host.gpus) // MIB,
+        tp=serving.tp,
+        pp=serving.pp,
+        dp=serving.dp,
+        chunk=chunk,
+        max_prefill_tokens=serving.max_prefill_tokens or MAX_PREFILL_TOKENS,
+        graph_batch=graph_batch,
+        mla=latent,
+        decode_graphs=request.decode_graphs,
+        prefill_graph_tokens=_MLA_PREFILL_GRAPH_TOKENS if captured else None,
+        algorithm=serving.speculative_algorithm,
+        vision=vision,
+    )
+    return auto_fraction(asked, request.rules)

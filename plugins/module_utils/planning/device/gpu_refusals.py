@@ -1,0 +1,102 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What stands against a GPU budget. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.device_pool import (
+    chosen_budget,
+    highest_fraction,
+    needed_headroom_bytes,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_budget import GpuBudget
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+
+# Wishes that can leave no pool where there is memory for one.
+_LIMITS = (
+    "max_total_tokens",
+    "page_size",
+    "max_running_requests",
+    "max_mamba_cache_size",
+    "mamba_full_memory_ratio",
+    "swa_full_tokens_ratio",
+)
+
+
+def gpu_refusals(request: PlanRequest, gpu: GpuBudget) -> list[Refusal]:
+    """No pool at all, or one that leaves less than a prefill needs."""
+    if gpu.tokens == 0:
+        return [_no_pool(request, gpu)]
+    needed = needed_headroom_bytes(request, gpu)
+    return [] if gpu.headroom_bytes >= needed else [_headroom(request, gpu, needed)]
+
+
+def _no_pool(request: PlanRequest, gpu: GpuBudget) -> Refusal:
+    limited = _limited(request)
+    if limited is not None:
+        return Refusal("gpu_memory", limited)
+    highest = highest_fraction(request, request.serving.cached)
+    if highest is not None:
+        advice = (
+            f"expected a higher fraction: raise mem_fraction_static, at most {highest:g} leaves room for a prefill."
+        )
+    elif gpu.weights_bytes < gpu.base_bytes:
+        advice = "and no fraction leaves room for a pool and a prefill: raise tp, or choose a smaller checkpoint."
+    else:
+        advice = "expected weights that fit: raise tp, or choose a smaller checkpoint."
+    return Refusal(
+        "gpu_memory",
+        f"The weights take {gib_text(gpu.weights_bytes)} of each card's {gib_text(gpu.base_bytes)}, "
+        f"which leaves no KV cache at mem_fraction_static {gpu.fraction:g}; {advice}",
+    )
+
+
+def _limited(request: PlanRequest) -> str | None:
+    """What to say where it is a wish, not the memory, that leaves the engine without a pool to start with."""
+    serving, tokens, limits = request.serving, 0, []
+    for key in _LIMITS:
+        value = getattr(serving, key)
+        if value is not None:
+            dropped: dict[str, Any] = {key: None}
+            bare = chosen_budget(replace(request, serving=replace(serving, **dropped)), serving.cached)
+            limits += [f"{key} is {value}"] if bare.tokens else []
+            tokens = max(tokens, bare.tokens)
+    if not limits:
+        return None
+    engine = f"SGLang {request.rules.engine_version}"
+    groups = f" in {serving.dp} groups" if serving.dp > 1 else ""
+    without, most, change = ("either", "up to ", "one of them") if len(limits) > 1 else ("it", "", "it")
+    return (
+        f"serving.{' and serving.'.join(limits)}, with which {engine} does not start{groups}; without {without} the pool would hold "
+        f"{most}{tokens:,} tokens. Change {change}, or leave it out."
+    )
+
+
+def _headroom(request: PlanRequest, gpu: GpuBudget, needed_bytes: int) -> Refusal:
+    highest = highest_fraction(request, request.serving.cached)
+    advice = (
+        f"At most {highest:g} leaves that: lower mem_fraction_static."
+        if highest
+        else "No fraction leaves that: lower context_length, max_running_requests or cuda_graph_max_bs."
+    )
+    why = (
+        "are asked for (headroom_gib)"
+        if needed_bytes > gpu.activations.size_bytes
+        else f"are what a chunk of {gpu.chunk_tokens:,} tokens takes ({gpu.activations.source})"
+    )
+    left = (
+        f"leaves {gib_text(gpu.headroom_bytes)} free on each card after graph capture"
+        if gpu.headroom_bytes >= 0
+        else f"asks for {gib_text(-gpu.headroom_bytes)} more than each card has, graphs included"
+    )
+    return Refusal(
+        "headroom",
+        f"mem_fraction_static {gpu.fraction:g} {left}; "
+        f"the first large prefill needs room, and {gib_text(needed_bytes)} {why}. {advice}",
+    )

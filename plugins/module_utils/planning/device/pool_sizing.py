@@ -1,0 +1,210 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The pools of one rank, as the engine of a version makes them. Private to the collection, may change any time.
+
+The steps are the engine's, in its order and in its floats of GiB, so that the last token is right.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, replace
+from typing import Union
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.draft_pool import (
+    EAGLE,
+    draft_slot_bytes,
+    extra_tokens,
+    requests_asked,
+    spare_columns,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.full_layers import (
+    FullStage,
+    full_stage,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import (
+    DevicePools,
+    Pool,
+    PoolInputs,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.requests import (
+    RunningRequests,
+    default_rows,
+    running_requests,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.sliding_pools import (
+    SlidingStage,
+    has_sliding_pool,
+    sliding_stage,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.stages import stages
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.state_layers import (
+    StateSizes,
+    state_pools,
+    state_sizes,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.tokens_split import (
+    NO_SPLIT,
+    Split,
+    aligned,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import HybridGeometry
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.rotary_tables import (
+    rotary_tables_bytes,
+)
+
+Stage = Union[FullStage, SlidingStage]
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """What one stage could take: `fitted` tokens before anything is added or cut, `tokens` in whole pages after it; `limit` is a cap that binds."""
+
+    layers: range
+    stage: Stage
+    fitted: int
+    tokens: int
+    limit: int | None
+
+
+def size_pools(inputs: PoolInputs, rules: SizingRules) -> DevicePools:
+    """Tokens, requests and pools of one rank of the stage that has the least room; 0 tokens and no pools where the engine would not start.
+
+    SGLang 0.5.5 to 0.5.23. Raises TypeError for attention whose pools are not known. `tokens` is the log's max_total_num_tokens: of
+    one group with attention data parallelism, the least of all stages with pipeline stages.
+    """
+    sized = size_stages(inputs, rules)
+    return next((stage for stage in sized if stage.poorest), sized[0])
+
+
+def size_stages(inputs: PoolInputs, rules: SizingRules) -> tuple[DevicePools, ...]:
+    """The same for each pipeline stage that keeps anything of a token, in order: as many tokens as in the poorest, its own layers of them."""
+    attention = inputs.model.attention
+    rest, states = rest_gib(inputs, rules), None
+    if isinstance(attention, HybridGeometry):
+        states = state_sizes(inputs, attention, rest, rules)
+        if states.request_limit <= 0:
+            return (_nothing(inputs, rules, 0),)
+        rest = states.rest_gib
+    if rest <= 0 and not rules.draft_extra_tokens:
+        return (_nothing(inputs, rules, 0),)
+    all_stages = stages(inputs.model.layers, inputs.parallelism.pp, rules)
+    found = (_fit(inputs, layers, int(rest * GIB), states, rules) for layers in all_stages)
+    fits = [fit for fit in found if fit is not None]
+    if not fits or (len(fits) < len(all_stages) and not rules.stage_without_tokens):
+        return (_nothing(inputs, rules, 0),)
+    poorest = min(fits, key=lambda fit: fit.tokens)
+    split = _split(poorest, poorest)
+    if split.total <= 0:
+        return (_nothing(inputs, rules, poorest.fitted),)
+    if _requests(inputs, split.total, poorest.fitted, states, rules).limit <= 0:
+        return (_nothing(inputs, rules, poorest.fitted),)
+    return tuple(_stage(inputs, fit, poorest, states, rules) for fit in fits)
+
+
+def _stage(inputs: PoolInputs, fit: _Fit, poorest: _Fit, states: StateSizes | None, rules: SizingRules) -> DevicePools:
+    """The stages agree on tokens; up to 0.5.9 each has made its table before, of the tokens that fit in itself."""
+    split = _split(fit, poorest)
+    requests = _requests(inputs, split.total, fit.fitted, states, rules)
+    pools = _pools(inputs, replace(fit, tokens=poorest.tokens), split, requests, states, rules)
+    return DevicePools(split.total, poorest.fitted, requests, pools, fit is poorest)
+
+
+def _split(fit: _Fit, poorest: _Fit) -> Split:
+    if poorest.tokens <= 0:
+        return NO_SPLIT
+    limit = poorest.tokens if poorest.limit is None and poorest.tokens < fit.tokens else poorest.limit
+    return fit.stage.split(poorest.tokens, limit)
+
+
+def rest_gib(inputs: PoolInputs, rules: SizingRules) -> float:
+    """GiB for all pools: what is free after the load less the part of what was free before it that the fraction leaves.
+
+    Since 0.5.7 a vision tower's rotary table has grown by then; since 0.5.14 the draft is loaded; since 0.5.18 multimodal models lose a
+    reserve. The minimum over several ranks is taken in single precision (`get_available_gpu_memory`, 0.5.5 to 0.5.23).
+    """
+    loaded = inputs.free_after_bytes - rotary_tables_bytes(inputs, rules)
+    if rules.draft_counted_from != "none":
+        loaded -= inputs.draft_weights_bytes
+    several = inputs.parallelism.world > 1
+    before, after = _seen(inputs.free_before_bytes, several), _seen(loaded, several)
+    return after - before * (1 - inputs.fraction) - inputs.reserve_bytes / GIB
+
+
+def _seen(size_bytes: int, several: bool) -> float:
+    gib = size_bytes / GIB
+    return float(struct.unpack("f", struct.pack("f", gib))[0]) if several else gib
+
+
+def _fit(
+    inputs: PoolInputs, layers: range, available_bytes: int, states: StateSizes | None, rules: SizingRules
+) -> _Fit | None:
+    """None for a stage that keeps nothing of a token."""
+    sliding = has_sliding_pool(inputs, rules)
+    stage: Stage = sliding_stage(inputs, layers, rules) if sliding else full_stage(inputs, layers, rules)
+    fitted = stage.fitting(available_bytes)
+    if fitted is None:
+        return None
+    most = fitted + _extra_tokens(inputs, fitted, states, rules)
+    page, asked = inputs.wishes.page_size, inputs.wishes.max_total_tokens
+    limit = asked if asked is not None and asked < aligned(most, page) else None
+    tokens = aligned(max(0, most if limit is None else limit), page)
+    return _Fit(layers, stage, fitted, tokens, limit)
+
+
+def _extra_tokens(inputs: PoolInputs, fitted: int, states: StateSizes | None, rules: SizingRules) -> int:
+    speculation = inputs.speculation
+    if speculation is None or not rules.draft_extra_tokens or speculation.algorithm not in EAGLE:
+        return 0
+    asked = requests_asked(inputs)
+    rows = default_rows(fitted, fitted, inputs.context_length, rules) if asked is None else asked
+    return extra_tokens(rows if states is None else min(rows, states.request_limit), speculation)
+
+
+def _requests(
+    inputs: PoolInputs, tokens: int, fitted: int, states: StateSizes | None, rules: SizingRules
+) -> RunningRequests:
+    return running_requests(
+        tokens,
+        fitted,
+        inputs.context_length,
+        requests_asked(inputs),
+        rules,
+        groups=inputs.parallelism.dp,
+        state_limit=states.request_limit if states is not None else None,
+        draft_columns=spare_columns(inputs.speculation, inputs.wishes.page_size, rules),
+    )
+
+
+def _nothing(inputs: PoolInputs, rules: SizingRules, fitted: int) -> DevicePools:
+    return DevicePools(0, max(0, fitted), _requests(inputs, 0, max(0, fitted), None, rules), ())
+
+
+def _pools(
+    inputs: PoolInputs,
+    fit: _Fit,
+    split: Split,
+    requests: RunningRequests,
+    states: StateSizes | None,
+    rules: SizingRules,
+) -> tuple[Pool, ...]:
+    page, stage = inputs.wishes.page_size, fit.stage
+    pools: list[Pool] = []
+    if isinstance(stage, SlidingStage):
+        if split.full:
+            pools.append(Pool("KV cache", "full", split.full, stage.stored_full_bytes, page))
+        pools.append(Pool("sliding-window KV cache", "sliding", split.sliding, stage.stored_sliding_bytes, page))
+    else:
+        pools.append(Pool("KV cache", "full", split.full, stage.stored_bytes, page))
+        if stage.indexer_bytes:
+            pools.append(Pool("indexer keys", "indexer", split.full, stage.indexer_bytes, page))
+    if states is not None and isinstance(inputs.model.attention, HybridGeometry):
+        pools += state_pools(inputs, inputs.model.attention, states, requests.rows, fit.layers, rules)
+    draft = draft_slot_bytes(inputs)
+    if draft:
+        slots = fit.tokens if rules.draft_before_cut else split.total
+        pools.append(Pool("draft KV cache", "draft", slots, draft, page))
+    return tuple(pools)
