@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.blackwell.inference.tests.doubles.companions import DIES_WITH_US
 from ansible_collections.blackwell.inference.tests.doubles.systemd.double import SystemdDouble
 from ansible_collections.blackwell.inference.tests.integration.module_process import run_module
 from ansible_collections.blackwell.inference.tests.integration.test_server_ready import free_port
@@ -88,7 +89,7 @@ class Deployment:
             **faults,
         }
         with self.systemd.journal().open("wb") as journal:
-            command = [sys.executable, "-m", "sglang.launch_server", *where, *flags]
+            command = [*DIES_WITH_US, sys.executable, "-m", "sglang.launch_server", *where, *flags]
             self.engine = subprocess.Popen(
                 command, env=environment, stdout=journal, stderr=journal, start_new_session=True
             )

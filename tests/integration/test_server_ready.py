@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.blackwell.inference.tests.doubles.companions import DIES_WITH_US
 from ansible_collections.blackwell.inference.tests.doubles.systemd.double import SystemdDouble
 from ansible_collections.blackwell.inference.tests.integration.module_process import TREE, run_module
 
@@ -46,7 +47,13 @@ class Start:
         weights = self.folder / "model-00001-of-00004.safetensors"
         weights.write_bytes(b"x" * (8 << 20))
         shutil.copy(RECORDING / "models.json", self.folder)
-        script = [sys.executable, str(TESTS / "doubles" / "slow_engine.py"), "--folder", str(self.folder)]
+        script = [
+            *DIES_WITH_US,
+            sys.executable,
+            str(TESTS / "doubles" / "slow_engine.py"),
+            "--folder",
+            str(self.folder),
+        ]
         where = ["--journal", str(self.systemd.journal()), "--weights", str(weights), "--port", str(self.port)]
         self.engine = subprocess.Popen([*script, *where, *options], stderr=subprocess.DEVNULL)
         self.systemd.set_unit(UNIT, MainPID=str(self.engine.pid), **properties)

@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.blackwell.inference.tests.doubles.companions import DIES_WITH_US
 from ansible_collections.blackwell.inference.tests.doubles.systemd.double import SystemdDouble
 from ansible_collections.blackwell.inference.tests.integration.module_process import run_module
 from ansible_collections.blackwell.inference.tests.unit.verify import design_host
@@ -67,7 +68,7 @@ class Host:
         self.meminfo = folder / "meminfo"
         self.meminfo.write_text(f"MemTotal: 99999999 kB\nMemAvailable: {AVAILABLE_KIB} kB\n")
         self.api = subprocess.Popen(
-            [sys.executable, str(TESTS / "doubles" / "recorded_api.py"), str(folder), "0"],
+            [*DIES_WITH_US, sys.executable, str(TESTS / "doubles" / "recorded_api.py"), str(folder), "0"],
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -82,7 +83,7 @@ class Host:
 
     def swap(self) -> None:
         """The unit runs, and another process listens on its port."""
-        self.others.append(subprocess.Popen(["sleep", "300"]))
+        self.others.append(subprocess.Popen([*DIES_WITH_US, "sleep", "300"]))
         self.set_unit(MainPID=str(self.others[-1].pid))
 
     def set_unit(self, **properties: str) -> None:

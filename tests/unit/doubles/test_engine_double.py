@@ -23,6 +23,8 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.blackwell.inference.tests.doubles.companions import DIES_WITH_US
+
 TESTS = Path(__file__).resolve().parents[2]
 VERSIONS = ("0.5.9", "0.5.23")
 KIMI = {
@@ -106,6 +108,7 @@ class Engine:
             **environment,
         }
         command = [
+            *DIES_WITH_US,
             sys.executable,
             "-m",
             "sglang.launch_server",
@@ -645,6 +648,22 @@ def test_a_stop_that_reaches_the_ranks_first_gives_the_memory_back(start: Any) -
     engine.process.terminate()
     assert engine.end() == -signal.SIGKILL
     assert meminfo.read_text().split() == MEMINFO.split()
+
+
+@pytest.mark.parametrize("milestone", ["Load weight begin", "The server is fired up and ready to roll!"])
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL])
+def test_memory_comes_back_however_the_engine_ends(start: Any, milestone: str, signum: int) -> None:
+    """As a kernel takes back the memory of any process: one that is killed, or stopped while it starts, says nothing before."""
+    engine = start("0.5.9", "kimi", *design(0.88), ENGINE_DOUBLE_SECONDS="1")
+    engine.wait_for(milestone)
+    meminfo = engine.log_path.with_name("meminfo")
+    assert meminfo.read_text() != MEMINFO
+    os.kill(engine.process.pid, signum)
+    engine.end()
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while meminfo.read_text().split() != MEMINFO.split():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_sigterm_can_be_ignored(start: Any) -> None:

@@ -40,6 +40,7 @@ class Server:
         self.journal.say("server_args", pairs=self._pairs())
         self.journal.say("chat_template")
         read, write = os.pipe()
+        hosts.guard()
         signal.signal(signal.SIGQUIT, self._child_failed)
         self.pids = ranks.spawn(self.count, self.options, self.model, self.dialect, self.faults, write)
         os.close(write)
