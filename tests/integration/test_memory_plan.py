@@ -145,7 +145,7 @@ def test_the_tiny_model_on_this_machine() -> None:
         ({"arguments": {"mem-fractoin": 1}}, "argument", "has no flag --mem-fractoin"),
         ({"engine_version": "0.5.4"}, "input", "SGLang 0.5.4 is older than 0.5.5"),
         ({"topology": {"gpus": []}}, "input", "memory in The topology is nothing"),
-        ({"model": {"name": "x"}}, "input", "The model given to planning: layers is missing"),
+        ({"model": {"name": "x"}}, "input", "The model given to planning: architecture is missing"),
         ({"calibration": {"graph_bytes": "x"}}, "input", "The calibration: graph_bytes is the text 'x'"),
     ],
 )

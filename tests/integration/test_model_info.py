@@ -58,6 +58,9 @@ def test_a_directory(model: Path) -> None:
     assert result["changed"] is False
     found = result["model"]
     assert len(found.pop("identity")) == 64
+    shares = found["weights"].pop("shares")
+    assert shares["layers"] == [{"count": 2}]
+    assert (shares["first"], shares["last"]) == ({"attention_bytes": 65536}, {"replicated_bytes": 128})
     assert found == {
         "name": "tiny-llama",
         "architecture": "LlamaForCausalLM",
@@ -71,6 +74,10 @@ def test_a_directory(model: Path) -> None:
         "max_position_embeddings": 2048,
         "multimodal": False,
         "experts": None,
+        "draft_layers": 0,
+        "vision_rotary_dim": None,
+        "vision_layers": None,
+        "vision_width": None,
         "attention": {"kind": "gqa", "heads": 4, "kv_heads": 2, "head_dim": 16, "v_head_dim": 16},
         "weights": {
             "total_bytes": 65664,

@@ -11,6 +11,7 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.choice import aimed
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 
 
 def choices(planned):
@@ -125,3 +126,13 @@ def test_an_image_tower_of_unknown_size_leaves_it_unsaid(plan):
 def test_a_value_that_the_engine_changes_is_its_own_and_says_what_was_asked(plan, wishes, name, value, by, why):
     found = choices(plan(**{"force": ["headroom"], **wishes}))[name]
     assert (found.value, found.by, found.why) == (value, by, why)
+
+
+def test_a_lost_card_does_not_stop_the_comparison(plan, request_for, llama):
+    request = request_for(model=llama, tp=4, mem_fraction_static=None)
+    lost = tuple(
+        replace(gpu, state="lost", total_bytes=0, free_bytes=None) if gpu.index == 7 else gpu
+        for gpu in request.host.gpus
+    )
+    planned = plan_memory(replace(request, host=replace(request.host, gpus=lost)))
+    assert "left to itself SGLang would take 0.8" in choices(planned)["mem_fraction_static"].why

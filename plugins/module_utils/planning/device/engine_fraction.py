@@ -21,7 +21,7 @@ _MLA_PREFILL_GRAPH_TOKENS = 2048
 
 
 def engine_fraction(request: PlanRequest, graph_batch: int) -> float | None:
-    """SGLang's own --mem-fraction-static; None on a CPU, and where an image tower's size is not known."""
+    """SGLang's own --mem-fraction-static; None on a CPU, and where an image tower's size is not known. A lost card is not listed, and so not counted."""
     serving, model = request.serving, request.model
     chunk = prefill_chunk(request)
     if chunk is None or (model.multimodal and (model.vision_layers is None or model.vision_width is None)):
@@ -30,7 +30,7 @@ def engine_fraction(request: PlanRequest, graph_batch: int) -> float | None:
     captured = latent and request.prefill_graph and request.rules.prefill_graph_mla_bytes > 0
     vision = (model.vision_layers, model.vision_width) if model.vision_layers and model.vision_width else None
     asked = AutoFraction(
-        card_mib=min(gpu.total_bytes for gpu in request.host.gpus) // MIB,
+        card_mib=min(gpu.total_bytes for gpu in request.host.gpus if gpu.usable) // MIB,
         tp=serving.tp,
         pp=serving.pp,
         dp=serving.dp,

@@ -131,13 +131,14 @@ def model_from_dict(data: Any, where: str = "The model given to planning") -> Mo
     """A ModelSpec from its dictionary: what `model_info` returns, or the `model` of a profile."""
     fields = Fields.of(data, where, "see the ModelSpec in docs/interface.md")
     sources = fields.within("sources").data if fields.data.get("sources") else {}
+    name, architecture, model_type = (fields.text(key) for key in ("name", "architecture", "model_type"))
     layers = fields.whole("layers", 1, MAX_LAYERS)
     attention = attention_from_dict(fields.within("attention"))
     _one_letter_a_layer(fields, attention, layers)
     return ModelSpec(
-        name=fields.text("name"),
-        architecture=fields.text("architecture"),
-        model_type=fields.text("model_type"),
+        name=name,
+        architecture=architecture,
+        model_type=model_type,
         quantization=fields.optional_text("quantization"),
         dtype=fields.choice("dtype", {"bfloat16": 1, "float16": 1, "float32": 1}),
         kv_cache_dtype=fields.choice("kv_cache_dtype", ELEMENT_BYTES),
