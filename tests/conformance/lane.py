@@ -24,7 +24,7 @@ _SHOWN = 3
 def generated(family: str, make: Callable[[random.Random], dict[str, Any]]) -> list[dict[str, Any]]:
     """COUNT cases; a family's depend on the seed and its name alone."""
     rng = random.Random(f"{SEED} {family}")
-    return [make(rng) for _ in range(COUNT)]
+    return [make(rng) for _case in range(COUNT)]
 
 
 def answers(version: str, subject: str, cases: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -109,7 +109,8 @@ def has_sliding_pool(inputs: PoolInputs, rules: SizingRules) -> bool:
 def sliding_stage(inputs: PoolInputs, layers: range, rules: SizingRules) -> SlidingStage:
     """Up to 0.5.20 a stage takes in the first layer of the next one, as the engine's lists of layers do: it counts it and keeps a buffer for it."""
     attention = inputs.model.attention
-    assert isinstance(attention, SlidingGeometry)
+    if not isinstance(attention, SlidingGeometry):
+        raise TypeError(f"attention of kind {attention.kind} has no sliding layers")
     pattern = attention.pattern[layers.start : layers.stop + (1 if rules.sliding_stage_overlap else 0)]
     full, sliding = pattern.count("f"), pattern.count("s")
     tp, dtype, wishes = inputs.parallelism.attention_tp, inputs.kv_cache_dtype, inputs.wishes

@@ -55,51 +55,51 @@ def swatch(look: Look) -> Markup:
     return element("svg", box, class_="swatch", width="24", height="16", aria_hidden="true")
 
 
-def bar_figure(bar: Bar, caption: str) -> Markup:
+def bar_figure(drawn: Bar, caption: str) -> Markup:
     """A bar with its mark, its numbers and its scale."""
-    top = _MARK_HEIGHT if bar.mark else 0
+    top = _MARK_HEIGHT if drawn.mark else 0
     height = top + _BAR_HEIGHT + _AXIS_HEIGHT
     parts = [
-        *_segments(bar, top, _BAR_HEIGHT),
-        *_numbers(bar, top + _BAR_HEIGHT / 2),
-        *_axis(bar, top + _BAR_HEIGHT),
-        *(_mark(bar, bar.mark) if bar.mark else ()),
+        *_segments(drawn, top, _BAR_HEIGHT),
+        *_numbers(drawn, top + _BAR_HEIGHT / 2),
+        *_axis(drawn, top + _BAR_HEIGHT),
+        *(_mark(drawn, drawn.mark) if drawn.mark else ()),
     ]
     return element(
         "figure",
         element("figcaption", caption),
-        element("svg", *parts, class_="bar", role="img", height=str(height), aria_label=bar.description),
+        element("svg", *parts, class_="bar", role="img", height=str(height), aria_label=drawn.description),
     )
 
 
-def slim_bar(bar: Bar) -> Markup:
+def slim_bar(drawn: Bar) -> Markup:
     """Only the segments, for one of many."""
     return element(
         "svg",
-        *_segments(bar, 0, _SLIM_HEIGHT),
+        *_segments(drawn, 0, _SLIM_HEIGHT),
         class_="slim",
         role="img",
         height=str(_SLIM_HEIGHT),
-        aria_label=bar.description,
+        aria_label=drawn.description,
     )
 
 
-def _percent(bar: Bar, amount: float) -> float:
-    return 100 * amount / bar.scale if bar.scale else 0.0
+def _percent(drawn: Bar, amount: float) -> float:
+    return 100 * amount / drawn.scale if drawn.scale else 0.0
 
 
-def _placed(bar: Bar) -> Iterator[tuple[Segment, float, float]]:
+def _placed(drawn: Bar) -> Iterator[tuple[Segment, float, float]]:
     """Each segment with its left end and its width, in per cent."""
     at = 0.0
-    for segment in bar.segments:
-        yield segment, _percent(bar, at), _percent(bar, segment.amount)
+    for segment in drawn.segments:
+        yield segment, _percent(drawn, at), _percent(drawn, segment.amount)
         at += segment.amount
 
 
-def _segments(bar: Bar, top: float, height: float) -> Iterator[Markup]:
-    for segment, left, width in _placed(bar):
+def _segments(drawn: Bar, top: float, height: float) -> Iterator[Markup]:
+    for segment, left, width in _placed(drawn):
         if segment.amount > 0:
-            told = f"{segment.name}: {bar.unit.text(segment.amount)}"
+            told = f"{segment.name}: {drawn.unit.text(segment.amount)}"
             shapes = _filled(f"{left:.3f}%", f"{top:g}", f"{width:.3f}%", f"{height:g}", segment.look)
             yield element("g", element("title", told), *shapes)
 
@@ -112,8 +112,8 @@ def _filled(x: str, y: str, width: str, height: str, look: Look) -> list[Markup]
     return shapes
 
 
-def _numbers(bar: Bar, middle: float) -> Iterator[Markup]:
-    for segment, left, width in _placed(bar):
+def _numbers(drawn: Bar, middle: float) -> Iterator[Markup]:
+    for segment, left, width in _placed(drawn):
         if segment.look.number and width >= _NUMBERED_FROM:
             x = f"{left + width / 2:.3f}%"
             narrow = "number narrow" if width < _NARROW_BELOW else "number"
@@ -125,13 +125,13 @@ def _numbers(bar: Bar, middle: float) -> Iterator[Markup]:
             )
 
 
-def _axis(bar: Bar, top: float) -> Iterator[Markup]:
-    step = _step(bar.scale / bar.unit.size)
-    count = int(bar.scale / bar.unit.size / step)
+def _axis(drawn: Bar, top: float) -> Iterator[Markup]:
+    step = _step(drawn.scale / drawn.unit.size)
+    count = int(drawn.scale / drawn.unit.size / step)
     for index in range(count + 1):
-        left = _percent(bar, index * step * bar.unit.size)
+        left = _percent(drawn, index * step * drawn.unit.size)
         yield element("line", x1=f"{left:.3f}%", x2=f"{left:.3f}%", y1=f"{top:g}", y2=f"{top + 4:g}", class_="tick")
-        told = f"{index * step:g} {bar.unit.name}" if index == 0 else f"{index * step:g}"
+        told = f"{index * step:g} {drawn.unit.name}" if index == 0 else f"{index * step:g}"
         yield element("text", told, x=f"{left:.3f}%", y=f"{top + 16:g}", class_=f"tick {_anchor(left)}")
 
 
@@ -149,8 +149,8 @@ def _step(scale: float) -> float:
         power *= 10
 
 
-def _mark(bar: Bar, mark: Mark) -> Iterator[Markup]:
-    left = _percent(bar, mark.at)
+def _mark(drawn: Bar, mark: Mark) -> Iterator[Markup]:
+    left = _percent(drawn, mark.at)
     x = f"{left:.3f}%"
     bottom = _MARK_HEIGHT + _BAR_HEIGHT + 3
     yield element("line", x1=x, x2=x, y1="4", y2=str(bottom), class_="mark")

@@ -44,13 +44,13 @@ def gpu_picture(table: Table, plan: Mapping[str, Any], measured: Mapping[str, An
     poorest = min(cards, key=lambda card: (_free(card, table), card["index"]), default=None)
     whole = int(poorest["total_bytes"]) if poorest else table.capacity.size_bytes
     wished = plan["gpu"].get("headroom_wished_bytes")
-    bar = ledger_bar("Planned GPU memory of a rank", table, whole, _OUTSIDE)
+    drawn = ledger_bar("Planned GPU memory of a rank", table, whole, _OUTSIDE)
     if wished:
-        at = bar.segments[0].amount + table.capacity.size_bytes - wished
-        bar = replace(bar, mark=Mark(at, f"{gib_text(wished)} must stay free"))
+        at = drawn.segments[0].amount + table.capacity.size_bytes - wished
+        drawn = replace(drawn, mark=Mark(at, f"{gib_text(wished)} must stay free"))
     which = "One rank's card" if len(cards) < 2 else "The card with the least free memory"
-    figures = [bar_figure(bar, f"Planned. {which}{_scale_text(bar, table)}")]
-    seen = _gpu_measured(bar, whole, measured)
+    figures = [bar_figure(drawn, f"Planned. {which}{_scale_text(drawn, table)}")]
+    seen = _gpu_measured(drawn, whole, measured)
     if seen is not None:
         figures.append(bar_figure(seen, f"Measured, {measured.get('measured', 'an earlier start')}{_rest_text(seen)}"))
     return joined(*figures, _every_card(cards, table), ledger_table(table))
@@ -62,13 +62,13 @@ def host_picture(
     """The host's RAM, or what its cgroup allows, planned and measured; the table."""
     whole, of_cgroup = _host_whole(table, plan.get("observation") or {})
     reserve = int(plan["host"]["reserve_bytes"])
-    bar = ledger_bar("Planned host memory", table, whole, _OUTSIDE)
-    at = bar.segments[0].amount + table.capacity.size_bytes - reserve
-    bar = replace(bar, mark=Mark(at, f"{gib_text(reserve)} reserve"))
+    drawn = ledger_bar("Planned host memory", table, whole, _OUTSIDE)
+    at = drawn.segments[0].amount + table.capacity.size_bytes - reserve
+    drawn = replace(drawn, mark=Mark(at, f"{gib_text(reserve)} reserve"))
     figures = [
-        bar_figure(bar, f"Planned. {'The limit of the cgroup' if of_cgroup else 'RAM'}{_scale_text(bar, table)}")
+        bar_figure(drawn, f"Planned. {'The limit of the cgroup' if of_cgroup else 'RAM'}{_scale_text(drawn, table)}")
     ]
-    seen = None if of_cgroup else _host_measured(bar, table, plan, measured, verdict)
+    seen = None if of_cgroup else _host_measured(drawn, table, plan, measured, verdict)
     if seen is not None:
         figures.append(
             bar_figure(
@@ -79,10 +79,10 @@ def host_picture(
     return joined(*figures, _every_node(table, plan), ledger_table(table))
 
 
-def _scale_text(bar: Bar, table: Table) -> str:
-    before = bar.segments[0].amount
+def _scale_text(drawn: Bar, table: Table) -> str:
+    before = drawn.segments[0].amount
     over = table.taken_bytes - table.capacity.size_bytes
-    told = f", {gib_text(int(bar.scale) - max(0, over))}"
+    told = f", {gib_text(int(drawn.scale) - max(0, over))}"
     if before:
         told += (
             f": {gib_text(int(before))} {_OUTSIDE} (grey), {gib_text(table.capacity.size_bytes)} {table.capacity.name}"
@@ -90,8 +90,8 @@ def _scale_text(bar: Bar, table: Table) -> str:
     return told + (f". The plan takes {gib_text(over)} more than there is." if over > 0 else ".")
 
 
-def _rest_text(bar: Bar) -> str:
-    rest = next((segment for segment in bar.segments if segment.name == _REST), None)
+def _rest_text(drawn: Bar) -> str:
+    rest = next((segment for segment in drawn.segments if segment.name == _REST), None)
     return f". Hatched: {GIB_UNIT.text(rest.amount)} {_REST}." if rest else "."
 
 
@@ -120,8 +120,8 @@ def _every_card(cards: Sequence[Mapping[str, Any]], table: Table) -> Markup:
             capacity=replace(table.capacity, size_bytes=table.capacity.size_bytes + more),
             result=replace(table.result, size_bytes=table.result.size_bytes + more),
         )
-        bar = ledger_bar(f"GPU {card['index']}", own, int(card["total_bytes"]), _OUTSIDE)
-        bars.append((replace(bar, scale=max(scale, bar.scale)), f"{gib_text(own.result.size_bytes)} free"))
+        drawn = ledger_bar(f"GPU {card['index']}", own, int(card["total_bytes"]), _OUTSIDE)
+        bars.append((replace(drawn, scale=max(scale, drawn.scale)), f"{gib_text(own.result.size_bytes)} free"))
     return _small_bars("Every card", bars)
 
 
@@ -140,15 +140,15 @@ def _every_node(table: Table, plan: Mapping[str, Any]) -> Markup:
         left = node["total_bytes"] - taken
         name = f"ranks of GPU {', '.join(str(index) for index in own)}"
         segments = (Segment(name, taken, Look("pool")), Segment("beyond them", max(0, left), Look(FREE)))
-        bar = Bar(f"Node {node['node']}", GIB_UNIT, max(scale, taken), segments)
-        bars.append((bar, f"{gib_text(left)} left" if left >= 0 else f"{gib_text(-left)} too much"))
+        drawn = Bar(f"Node {node['node']}", GIB_UNIT, max(scale, taken), segments)
+        bars.append((drawn, f"{gib_text(left)} left" if left >= 0 else f"{gib_text(-left)} too much"))
     return _small_bars("NUMA nodes, if the memory of every rank lies beside its card", bars)
 
 
 def _small_bars(caption: str, bars: Sequence[tuple[Bar, str]]) -> Markup:
     rows = [
-        element("div", element("span", bar.title), slim_bar(bar), element("span", told), role="listitem")
-        for bar, told in bars
+        element("div", element("span", drawn.title), slim_bar(drawn), element("span", told), role="listitem")
+        for drawn, told in bars
     ]
     return joined(
         element("p", caption, class_="what small"),
@@ -156,13 +156,13 @@ def _small_bars(caption: str, bars: Sequence[tuple[Bar, str]]) -> Markup:
     )
 
 
-def _gpu_measured(bar: Bar, whole: int, measured: Mapping[str, Any]) -> Bar | None:
+def _gpu_measured(drawn: Bar, whole: int, measured: Mapping[str, Any]) -> Bar | None:
     before, left = measured.get("free_before_load_bytes"), measured.get("free_after_graphs_bytes")
     if before is None or left is None:
         return None
     free = Line("free after graph capture", int(left), "measured")
     return measured_bar(
-        "Measured GPU memory of a rank", bar, measured_of_card(measured), max(0, whole - before), free, _REST
+        "Measured GPU memory of a rank", drawn, measured_of_card(measured), max(0, whole - before), free, _REST
     )
 
 
@@ -175,7 +175,7 @@ def _host_whole(table: Table, observation: Mapping[str, Any]) -> tuple[int, bool
 
 
 def _host_measured(
-    bar: Bar,
+    drawn: Bar,
     table: Table,
     plan: Mapping[str, Any],
     measured: Mapping[str, Any],
@@ -187,5 +187,5 @@ def _host_measured(
     # The calibration knows the largest pool of a rank only: it says nothing where there are several.
     names = [line.name for line in table.lines if line.name.startswith("host cache")]
     taken = {names[0]: int(cache) * int(plan["ranks"])} if cache is not None and len(names) == 1 else {}
-    outside = int(bar.segments[0].amount)
-    return measured_bar("Measured host memory", bar, taken, outside, Line("available", left, "meminfo"), _REST)
+    outside = int(drawn.segments[0].amount)
+    return measured_bar("Measured host memory", drawn, taken, outside, Line("available", left, "meminfo"), _REST)

@@ -153,13 +153,14 @@ def start(plan: Mapping[str, Any], measured: Mapping[str, Any]) -> Markup:
         return NOTHING
     seconds, took = estimate["estimate_seconds"], measured.get("start_seconds")
     scale = max(seconds, took or 0)
-    bar = start_bar("Estimated start", estimate, scale)
-    figures = [bar_figure(bar, f"Estimated: about {seconds:,} s; given up after {estimate['timeout_seconds']:,} s.")]
+    drawn = start_bar("Estimated start", estimate, scale)
+    figures = [bar_figure(drawn, f"Estimated: about {seconds:,} s; given up after {estimate['timeout_seconds']:,} s.")]
     if took is not None:
         whole = Bar("Measured start", SECONDS, scale, (Segment("the whole start", took, Look("process", 5)),))
         figures.append(bar_figure(whole, f"Measured ({measured.get('measured', 'an earlier start')}): {took:,.0f} s."))
     rows = [
-        (joined(swatch(part.look), f" {part.look.number} {part.name}"), f"{part.amount:,.0f}") for part in bar.segments
+        (joined(swatch(part.look), f" {part.look.number} {part.name}"), f"{part.amount:,.0f}")
+        for part in drawn.segments
     ]
     table = plain_table("Seconds of a start", (("", "Part"), ("size", "Seconds")), rows)
     return section("start", "Start", *figures, table)
