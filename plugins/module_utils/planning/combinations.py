@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import Callable
 
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_request import speculation
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import MTP_ALGORITHMS
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.prefill_chunk import prefill_chunk
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import MlaGeometry
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 
-_CHAINED = ("EAGLE", "NEXTN")  # the engine calls the latter by the former's name
 _UNGROUPED = ("NGRAM", "STANDALONE")
 _NGRAM_BREADTH = 10  # --speculative-ngram-max-bfs-breadth unasked, which is the width of its trees
 _NGRAM_BACKENDS = ("flashinfer",)
@@ -33,7 +33,7 @@ def _drafts_in_stages(request: PlanRequest) -> Refusal | None:
     serving, switch = request.serving, request.rules.stage_drafts_switch
     if serving.speculative_algorithm is None or serving.pp == 1:
         return None
-    chained = serving.speculative_algorithm in _CHAINED and serving.dp == 1
+    chained = serving.speculative_algorithm in MTP_ALGORITHMS and serving.dp == 1
     if chained and switch and str(request.environment.get(switch, "")).lower() in ("1", "true"):
         return None
     advice = f", or set {switch}: '1' in environment" if chained and switch else ""

@@ -12,6 +12,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.devic
     pool_wishes,
     speculation,
 )
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import MTP_ALGORITHMS
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.state_scheduling import refuses_drafts
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
     GqaGeometry,
@@ -37,7 +38,6 @@ UNPLANNED = (
 )
 _NEUTRAL: tuple[object, ...] = (None, False, 0, 1, "", [])
 _TP_SHOWN = 64
-_DRAFTED_BY_MTP = ("EAGLE", "NEXTN")
 
 
 def preflight(request: PlanRequest) -> tuple[Refusal, ...]:
@@ -121,11 +121,11 @@ def _speculation(request: PlanRequest) -> Refusal | None:
             "where drafts meet a radix cache of states without an extra buffer. Set mamba-scheduler-strategy: extra_buffer (and "
             "SGLANG_ENABLE_SPEC_V2: '1' in environment) or disable-radix-cache in arguments, or choose 0.5.14 or newer.",
         )
-    if request.draft is not None or (algorithm in _DRAFTED_BY_MTP and request.model.draft_layers):
+    if request.draft is not None or (algorithm in MTP_ALGORITHMS and request.model.draft_layers):
         return None
     own = (
         "and none inside the checkpoint either (it has no MTP layers)"
-        if algorithm in _DRAFTED_BY_MTP
+        if algorithm in MTP_ALGORITHMS
         else "which this algorithm needs"
     )
     return Refusal(

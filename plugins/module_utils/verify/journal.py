@@ -11,6 +11,8 @@ from re import Pattern
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
 from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import StartJournal
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.device_pools import (
+    RESTART,
+    SOURCE,
     check_device_pools,
     tokens_text,
 )
@@ -31,8 +33,6 @@ from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict
     skipped,
 )
 
-SOURCE = "journal"
-RESTART = "The journal and the plan speak of different starts; deploy again, which restarts the server."
 _PP, _TP = re.compile(r"\bPP(\d+)\b"), re.compile(r"\bTP(\d+)\b")
 
 

@@ -11,6 +11,9 @@ from typing import Any
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.requests import RunningRequests
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec
 
+MTP_ALGORITHMS = ("EAGLE", "NEXTN")
+"""Those that the checkpoint's own MTP layers can draft for; the engine calls the latter by the former's name."""
+
 
 @dataclass(frozen=True)
 class Parallelism:

@@ -10,7 +10,11 @@ from dataclasses import dataclass
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Ledger, Line
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gb_text, gib_to_bytes
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import DevicePools, Speculation
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import (
+    MTP_ALGORITHMS,
+    DevicePools,
+    Speculation,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.cache_choice import (
     CacheCase,
     cache_room,
@@ -37,7 +41,6 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.refus
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
 
 # Algorithms whose draft the checkpoint itself can bring, as MTP layers.
-_MTP = ("EAGLE", "NEXTN")
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ def plan_host_cache(
     """From the device pools of one rank for each pipeline stage; `in_host` is what all ranks of a CPU instance keep in RAM."""
     ranks = request.serving.tp * len(stages)
     bare = _budget(request, ranks, in_host, None)
-    mtp = speculation is not None and speculation.draft is None and speculation.algorithm in _MTP
+    mtp = speculation is not None and speculation.draft is None and speculation.algorithm in MTP_ALGORITHMS
     case = CacheCase(request, tuple(stages), mtp, cache_room(request, ranks, bare))
     # Without device pools the start is refused for want of GPU memory, and there is nothing to mirror.
     mirrored = all(device.pools for device in stages)
