@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ModelError
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.layer_cost import stored_bytes
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
     GqaGeometry,
@@ -18,7 +19,6 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.model
     StateGeometry,
     attention_as_dict,
     attention_from_dict,
-    cell_bytes,
 )
 
 KIMI, LLAMA_8B, QWEN_235B = MlaGeometry(512, 64, 64), GqaGeometry(32, 8, 128, 128), GqaGeometry(64, 4, 128, 128)
@@ -53,7 +53,7 @@ KIMI, LLAMA_8B, QWEN_235B = MlaGeometry(512, 64, 64), GqaGeometry(32, 8, 128, 12
     ],
 )
 def test_cell(geometry, layers, tp, dtype, expected):
-    assert cell_bytes(geometry, layers, tp, dtype) == expected
+    assert stored_bytes(geometry, layers, tp, dtype) == expected
 
 
 @pytest.mark.parametrize(

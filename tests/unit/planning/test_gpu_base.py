@@ -21,6 +21,8 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.devic
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import GpuSeen, HostSeen
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import Weights
 
+from .pool_cases import rules_of
+
 TOTAL = 97_887 * MIB
 EMPTY = TOTAL - DRIVER_BYTES
 MEASURED = Calibration(free_before_load_bytes=gib_to_bytes("94.04"), ranks=8, measured="2026-02-24")
@@ -130,7 +132,9 @@ def test_a_card_smaller_than_its_context_has_no_base():
 )
 def test_weights_of_a_rank(kimi, after, calibration, weights, size, source):
     model = replace(kimi, weights=Weights(560 * GIB, 64, "safetensors", **weights))
-    line = weights_line(model, host(EMPTY, after=after), calibration, Parallelism(8), gib_to_bytes("94.04"))
+    line = weights_line(
+        model, host(EMPTY, after=after), calibration, Parallelism(8), gib_to_bytes("94.04"), rules_of("0.5.9")
+    )
     assert (line.size_bytes, line.source) == (size, source)
 
 
@@ -147,5 +151,5 @@ def test_weights_of_a_rank(kimi, after, calibration, weights, size, source):
 def test_weights_that_were_shared_in_another_way_are_not_those_that_were_measured(kimi, world, measured):
     """Every attention group holds the attention whole, and a stage its own layers."""
     known = Calibration(free_before_load_bytes=94 * GIB, free_after_load_bytes=22 * GIB, ranks=8)
-    line = weights_line(kimi, host(*[EMPTY] * 8), known, world, EMPTY)
+    line = weights_line(kimi, host(*[EMPTY] * 8), known, world, EMPTY, rules_of("0.5.9"))
     assert (line.source == "measured: an earlier start") is measured

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ModelError
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.layer_cost import stored_bytes
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
     GqaGeometry,
@@ -126,20 +127,20 @@ def test_quantisation_and_context(name, expected):
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "layers", "tp", "element_bytes", "per_token"),
+    ("name", "kind", "layers", "tp", "per_token"),
     [
-        pytest.param("kimi-k2.5", "full", 61, 8, 2, 70_272, id="17.99 GiB for 274,934 tokens of 61 latent layers"),
-        pytest.param("llama-3.1-8b", "full", 32, 1, 2, 131_072, id="Llama 3.1 8B on one card"),
-        pytest.param("qwen3-235b-a22b", "full", 94, 16, 2, 48_128, id="19.8 GiB for 441,600 tokens, tp 16"),
-        pytest.param("gemma-4-26b-a4b", "full", 5, 2, 2, 10_240, id="5.06 GiB for 530,280 tokens of the full layers"),
-        pytest.param("gemma-4-26b-a4b", "sliding", 25, 2, 2, 102_400, id="5.06 GiB for 53,028 sliding tokens"),
-        pytest.param("mimo-v2-flash", "sliding", 39, 4, 2, 49_920, id="8.38 + 5.59 GiB for 300,288 sliding tokens"),
+        pytest.param("kimi-k2.5", "full", 61, 8, 70_272, id="17.99 GiB for 274,934 tokens of 61 latent layers"),
+        pytest.param("llama-3.1-8b", "full", 32, 1, 131_072, id="Llama 3.1 8B on one card"),
+        pytest.param("qwen3-235b-a22b", "full", 94, 16, 48_128, id="19.8 GiB for 441,600 tokens, tp 16"),
+        pytest.param("gemma-4-26b-a4b", "full", 5, 2, 10_240, id="5.06 GiB for 530,280 tokens of the full layers"),
+        pytest.param("gemma-4-26b-a4b", "sliding", 25, 2, 102_400, id="5.06 GiB for 53,028 sliding tokens"),
+        pytest.param("mimo-v2-flash", "sliding", 39, 4, 49_920, id="8.38 + 5.59 GiB for 300,288 sliding tokens"),
     ],
 )
-def test_bytes_of_a_token_as_public_logs_have_them(name, kind, layers, tp, element_bytes, per_token):
+def test_bytes_of_a_token_as_public_logs_have_them(name, kind, layers, tp, per_token):
     attention = published(name).attention
     geometry = getattr(attention, kind, attention)
-    assert geometry.layer_bytes(tp, element_bytes) * layers == per_token
+    assert stored_bytes(geometry, layers, tp, "bfloat16") == per_token
 
 
 def geometry_of(architecture: str, layers: int = 4, **keys: object):

@@ -31,10 +31,12 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.model
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.weights import (
     mtp_weights,
     rank_weights,
-    stage_layers,
 )
 from ansible_collections.blackwell.inference.tests.unit import checkpoint_outline as outline
 
+from .pool_cases import rules_of
+
+RULES = rules_of("0.5.9")
 MODELS = Path(__file__).parents[2] / "data" / "models"
 ROWS = {
     "llama-3.1-8b": outline.dense_rows,
@@ -93,7 +95,7 @@ def test_the_outline_is_the_checkpoint(checkpoint, name, total_size):
 )
 def test_against_what_engines_reported(checkpoint, name, parallelism, measured_gib, off):
     """The engine's figure is a difference of free memory: it holds workspaces too, so the estimate is a little less, never more."""
-    planned = rank_weights(checkpoint(name), parallelism)
+    planned = rank_weights(checkpoint(name), parallelism, RULES)
     assert measured_gib * (1 - off) <= planned.size_bytes / GIB <= measured_gib
     assert planned.source == "estimate: safetensors, placed tensor by tensor"
 
@@ -113,7 +115,7 @@ def test_mtp_layers_are_counted_apart(checkpoint):
     assert draft is not None
     assert draft.name == "draft weights"
     assert 1.3 < draft.size_bytes / GIB < 1.5
-    everything = 8 * (rank_weights(model, Parallelism(8)).size_bytes + draft.size_bytes)
+    everything = 8 * (rank_weights(model, Parallelism(8), RULES).size_bytes + draft.size_bytes)
     assert everything > model.weights.total_bytes - 4 * 129280 * 7168 * 2
     assert mtp_weights(checkpoint("llama-3.1-8b"), Parallelism(1)) is None
 
@@ -121,15 +123,15 @@ def test_mtp_layers_are_counted_apart(checkpoint):
 def test_a_stage_holds_its_layers(checkpoint):
     """Of 61 layers the first is dense, so that the second stage holds 31 of 60 with experts, and the head."""
     model = checkpoint("kimi-k2.5")
-    one, two = (rank_weights(model, Parallelism(4, pp)).size_bytes for pp in (1, 2))
+    one, two = (rank_weights(model, Parallelism(4, pp), RULES).size_bytes for pp in (1, 2))
     assert one / 2 < two < one / 2 * 1.04
 
 
-@pytest.mark.parametrize(
-    ("layers", "stages", "expected"), [(61, 1, (61,)), (61, 2, (30, 31)), (62, 4, (15, 15, 16, 16)), (60, 4, (15,) * 4)]
-)
-def test_layers_of_each_stage(layers, stages, expected):
-    assert stage_layers(layers, stages) == expected
+@pytest.mark.parametrize(("version", "fullest"), [("0.5.5", 17), ("0.5.6", 16)])
+def test_the_layers_that_remain_weigh_where_the_engine_puts_them(llama, version, fullest):
+    """62 layers in 4 stages: 15 each, and the other two on the last stage (0.5.5), or one each on the last two."""
+    model = replace(llama, layers=62, weights=Weights(62 * 4000, 1, "safetensors", replicated_bytes=0))
+    assert rank_weights(model, Parallelism(4, 4), rules_of(version)).size_bytes == fullest * 1000
 
 
 @pytest.mark.parametrize(
@@ -160,7 +162,7 @@ def test_layers_of_each_stage(layers, stages, expected):
     ],
 )  # fmt: skip
 def test_where_no_shares_are_known(llama, weights, parallelism, expected):
-    assert rank_weights(replace(llama, weights=weights), parallelism) == expected
+    assert rank_weights(replace(llama, weights=weights), parallelism, RULES) == expected
 
 
 def test_shares_survive_their_dictionary(checkpoint):

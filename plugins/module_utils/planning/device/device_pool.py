@@ -58,8 +58,8 @@ def gpu_budget(request: PlanRequest, fraction: float, cached: bool) -> GpuBudget
     serving, rules, model, calibration = request.serving, request.rules, request.model, request.calibration
     world = parallelism(request)
     capacity, gone, base = gpu_base(request.gpus, request.host, calibration, world.world)
-    weights = weights_line(model, request.host, calibration, world, base)
-    draft = draft_weights_line(model, speculation(request), calibration, world)
+    weights = weights_line(model, request.host, calibration, world, base, request.rules)
+    draft = draft_weights_line(model, speculation(request), calibration, world, request.rules)
     loaded = [weights] if draft is None else [weights, draft]
     draft_bytes = draft.size_bytes if draft is not None else 0
     inputs = pool_inputs(request, fraction, base, weights.size_bytes, draft_bytes)
@@ -150,5 +150,5 @@ def cpu_pools(request: PlanRequest) -> tuple[DevicePools, tuple[Line, ...]]:
         pools.tokens, fits, request.context_length, request.serving.max_running_requests, request.rules
     )
     pools = replace(pools, requests=requests)
-    lines = (rank_weights(request.model, parallelism(request)), *pool_lines(pools, "plan"))
+    lines = (rank_weights(request.model, parallelism(request), request.rules), *pool_lines(pools, "plan"))
     return pools, tuple(Line(line.name, line.size_bytes * ranks, line.source) for line in lines)

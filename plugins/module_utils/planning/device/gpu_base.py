@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
+from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB, gib_to_bytes
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import Calibration
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import Parallelism, Speculation
@@ -59,18 +60,27 @@ def _context(card: GpuSeen, calibration: Calibration, ranks: int) -> tuple[int, 
 
 
 def weights_line(
-    model: ModelSpec, host: HostSeen, calibration: Calibration, parallelism: Parallelism, base_bytes: int
+    model: ModelSpec,
+    host: HostSeen,
+    calibration: Calibration,
+    parallelism: Parallelism,
+    base_bytes: int,
+    rules: SizingRules,
 ) -> Line:
     """The weights of one rank: measured by anybody, else placed from the checkpoint."""
     if host.free_after_load_bytes is not None:
         return Line("weights", max(0, base_bytes - host.free_after_load_bytes), "operator")
     if calibration.weights_bytes is not None and calibration.shares_as(parallelism):
         return Line("weights", calibration.weights_bytes, calibration.source)
-    return rank_weights(model, parallelism)
+    return rank_weights(model, parallelism, rules)
 
 
 def draft_weights_line(
-    model: ModelSpec, speculation: Speculation | None, calibration: Calibration, parallelism: Parallelism
+    model: ModelSpec,
+    speculation: Speculation | None,
+    calibration: Calibration,
+    parallelism: Parallelism,
+    rules: SizingRules,
 ) -> Line | None:
     """What drafts: a checkpoint of its own, placed like the model, or layers of the model's checkpoint. None where nothing is loaded for it."""
     if speculation is None or speculation.algorithm == "NGRAM":
@@ -78,12 +88,12 @@ def draft_weights_line(
     if calibration.draft_weights_bytes is not None and calibration.shares_as(parallelism):
         return Line(_DRAFT, calibration.draft_weights_bytes, calibration.source)
     if speculation.draft is not None:
-        line = rank_weights(speculation.draft, replace(parallelism, pp=1))
+        line = rank_weights(speculation.draft, replace(parallelism, pp=1), rules)
         return Line(_DRAFT, line.size_bytes, line.source)
     placed = mtp_weights(model, parallelism)
     if placed is not None:
         return placed
-    share = rank_weights(model, parallelism).size_bytes * (model.draft_layers or 1) // model.layers
+    share = rank_weights(model, parallelism, rules).size_bytes * (model.draft_layers or 1) // model.layers
     return Line(_DRAFT, share, "estimate: as much as so many of the model's layers")
 
 

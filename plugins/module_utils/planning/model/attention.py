@@ -41,10 +41,6 @@ class MlaGeometry:
     kind: str = "mla"
     index_pattern: str | None = None
 
-    def layer_bytes(self, tp: int, element_bytes: int) -> int:
-        """KV bytes of one token in one layer on one rank, without the indexer: no division by tp. SGLang 0.5.5 to 0.5.23; Kimi-K2.5, bf16: (512 + 64) * 2."""
-        return (self.kv_lora_rank + self.qk_rope_head_dim) * element_bytes
-
 
 @dataclass(frozen=True)
 class GqaGeometry:
@@ -55,10 +51,6 @@ class GqaGeometry:
     head_dim: int
     v_head_dim: int
     kind: str = "gqa"
-
-    def layer_bytes(self, tp: int, element_bytes: int) -> int:
-        """KV bytes of one token in one layer on one rank. SGLang 0.5.7 to 0.5.23 (before 0.5.7 values counted head_dim)."""
-        return max(1, self.kv_heads // tp) * (self.head_dim + self.v_head_dim) * element_bytes
 
 
 @dataclass(frozen=True)
@@ -129,11 +121,6 @@ def kv_geometries(attention: Attention) -> tuple[Geometry, ...]:
     if isinstance(attention, HybridGeometry):
         return (attention.full,)
     return () if isinstance(attention, OtherAttention) else (attention,)
-
-
-def cell_bytes(geometry: Geometry, layers: int, tp: int, kv_cache_dtype: str) -> int:
-    """KV bytes of one token on one rank over all layers. Kimi-K2.5 in bf16: 70,272."""
-    return geometry.layer_bytes(tp, ELEMENT_BYTES[kv_cache_dtype]) * layers
 
 
 def attention_as_dict(attention: Attention) -> dict[str, Any]:

@@ -6,23 +6,25 @@
 from __future__ import annotations
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
+from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import Parallelism
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.stages import stages
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec
 
 # Norms, routers, latent projections and projectors are whole on every rank; 3 % of Kimi-K2.5's checkpoint.
 _REPLICATED_SHARE = 0.03
 
 
-def rank_weights(model: ModelSpec, parallelism: Parallelism) -> Line:
+def rank_weights(model: ModelSpec, parallelism: Parallelism, rules: SizingRules) -> Line:
     """What the fullest rank holds of the served model, without layers for multi-token prediction: measured in the profile, else from the checkpoint."""
     weights = model.weights
     measured = parallelism.pp == parallelism.dp == 1 and weights.per_rank_tp in (None, parallelism.tp)
     if weights.per_rank_bytes is not None and measured:
         return Line("weights", weights.per_rank_bytes, "profile")
+    counts = [len(stage) for stage in stages(model.layers, parallelism.pp, rules)]
     if weights.shares is not None:
-        stages = stage_layers(model.layers, parallelism.pp)
         size = max(
-            weights.shares.stage_bytes(stage, stages, parallelism.tp, parallelism.attention_tp)
+            weights.shares.stage_bytes(stage, counts, parallelism.tp, parallelism.attention_tp)
             for stage in range(parallelism.pp)
         )
         return Line("weights", size, f"estimate: {weights.source}, placed tensor by tensor")
@@ -35,8 +37,7 @@ def rank_weights(model: ModelSpec, parallelism: Parallelism) -> Line:
         replicated = min(weights.replicated_bytes, weights.total_bytes)
         source = f"estimate: {weights.source}, replicated by tensor name"
     sharded = weights.total_bytes - replicated
-    fullest = max(stage_layers(model.layers, parallelism.pp)) / model.layers
-    return Line("weights", replicated + -(-int(sharded * fullest) // parallelism.tp), source)
+    return Line("weights", replicated + -(-int(sharded * max(counts) / model.layers) // parallelism.tp), source)
 
 
 def mtp_weights(model: ModelSpec, parallelism: Parallelism) -> Line | None:
@@ -49,9 +50,3 @@ def mtp_weights(model: ModelSpec, parallelism: Parallelism) -> Line | None:
         return None
     size = shares.draft.rank_bytes(parallelism.tp, parallelism.attention_tp)
     return Line("draft weights", size, f"estimate: {model.weights.source}, placed tensor by tensor")
-
-
-def stage_layers(layers: int, stages: int) -> tuple[int, ...]:
-    """Layers of each pipeline stage: the remainder goes one each to the last ones (SGLang 0.5.5 to 0.5.23)."""
-    each, over = divmod(layers, stages)
-    return tuple(each + (stage >= stages - over) for stage in range(stages))
