@@ -38,10 +38,8 @@ def settings_of(request: PlanRequest, gpu: GpuBudget | None, cache: HostCache | 
         told["kv_cache_dtype"] = request.kv_cache_dtype
     told["context_length"] = request.context_length
     told["mem_fraction_static"] = gpu.fraction if gpu else serving.mem_fraction_static
-    told["chunked_prefill_size"] = serving.chunked_prefill_size
-    if gpu is not None:
-        told["cuda_graph_max_bs"] = serving.cuda_graph_max_bs
-        told["chunked_prefill_size"] = serving.chunked_prefill_size or gpu.chunk_tokens
+    told["chunked_prefill_size"] = serving.chunked_prefill_size or (gpu.chunk_tokens if gpu else None)
+    told["cuda_graph_max_bs"] = serving.cuda_graph_max_bs if gpu else None
     told["pp"] = serving.pp if serving.pp > 1 else None
     told["dp"] = serving.dp if serving.dp > 1 else None
     told.update(_speculation(request))
