@@ -7,6 +7,7 @@ InferenceError              a sentence: what was seen, what was expected, what t
 ├── ObservationError        the host could not be read (observe)
 ├── ModelError              a model directory or profile that cannot be understood (planning)
 ├── PlanningError           a wish that cannot be met; carries the refusals (planning)
+├── ReleaseError            GPUs that cannot be released as asked; raised before anything is signalled (release)
 └── EngineError             an engine version, flag or answer that is not known (engine)
 """
 
@@ -33,6 +34,10 @@ class ModelError(InferenceError):
 
 class PlanningError(InferenceError):
     """A wish that cannot be met."""
+
+
+class ReleaseError(InferenceError):
+    """GPUs that cannot be released as asked."""
 
 
 class EngineError(InferenceError):

@@ -1,0 +1,152 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ends given processes, and them alone. Private to the collection, may change any time.
+
+A process is held by its descriptor from before it is known again to its end, so no signal can reach another one that came to its number.
+TERM once, KILL once: who is still there after that is told, not signalled again.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ReleaseError
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Identity
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import DELETED, Standing
+from ansible_collections.blackwell.inference.plugins.module_utils.release.processes import LocalProcesses, Processes
+
+
+@dataclass(frozen=True)
+class Ending:
+    """`outcome`: exited, survived_kill, vanished, changed_identity or protected. `signals`: those that were sent, in order.
+
+    `vanished`: gone before the first signal. `changed_identity`: another start time, control group, user or executable than when it was listed, seen
+    before TERM (no signals) or before KILL (TERM alone). `protected`: PID 1, ourselves or one that started us. The rest tells of a survivor: letter of
+    its state, and kernel function that it waits in.
+    """
+
+    outcome: str
+    signals: tuple[str, ...] = ()
+    wait_channel: str | None = None
+    state: str | None = None
+
+
+def end(
+    identities: Iterable[Identity],
+    grace_seconds: float,
+    deadline: float,
+    processes: Processes | None = None,
+) -> dict[int, Ending]:
+    """Ends processes; the result is by pid. `deadline` is a time of time.monotonic(), and it waits for survivors until then.
+
+    KILL comes after the grace, and early enough to leave half of the time for what follows: the kernel gives back hundreds of GB of pinned memory in
+    tens of seconds. Raises ReleaseError before the first signal when a process cannot be held or may not be signalled, or when no time is left.
+    """
+    wanted = {identity.pid: identity for identity in identities}
+    door = processes if processes is not None else LocalProcesses()
+    started = door.now()
+    if wanted and started >= deadline:
+        raise ReleaseError(
+            f"No time is left to end {len(wanted)} processes: the deadline went by while they were looked for. "
+            "Nothing was signalled; raise deadline_seconds."
+        )
+    work = _Work(door)
+    try:
+        work.hold(wanted)
+        work.signal_all(signal.SIGTERM)
+        work.wait(min(started + grace_seconds, (started + deadline) / 2))
+        work.signal_all(signal.SIGKILL)
+        work.wait(deadline)
+        work.tell_survivors()
+    finally:
+        work.close()
+    return work.endings
+
+
+class _Work:
+    """The processes that still live, by descriptor, and what became of the others."""
+
+    def __init__(self, door: Processes) -> None:
+        self.door = door
+        self.living: dict[int, Identity] = {}
+        self.endings: dict[int, Ending] = {}
+        self.sent: dict[int, tuple[str, ...]] = {}
+        self.descriptors: list[int] = []
+
+    def hold(self, wanted: dict[int, Identity]) -> None:
+        spared = self.door.lineage()
+        for pid, identity in wanted.items():
+            descriptor = None if pid in spared else self.door.open(pid)
+            if descriptor is None:
+                self.endings[pid] = Ending("protected" if pid in spared else "vanished")
+            else:
+                self.living[descriptor] = identity
+                self.descriptors.append(descriptor)
+
+    def signal_all(self, number: signal.Signals) -> None:
+        """To each that is still the one that was listed."""
+        for descriptor, listed in list(self.living.items()):
+            now = self.door.identity(listed.pid)
+            # Asked after the identity was read: it was read of the process that we hold if that one lives even now.
+            if self.door.ended((descriptor,), self.door.now()):
+                self._ended(descriptor)
+            elif now is None or not is_same(listed, now):
+                self._finish(descriptor, "changed_identity")
+            else:
+                self._send(descriptor, number)
+
+    def wait(self, until: float) -> None:
+        while self.living:
+            ended = self.door.ended(self.living, until)
+            if not ended:
+                return
+            for descriptor in ended:
+                self._ended(descriptor)
+
+    def tell_survivors(self) -> None:
+        for descriptor, listed in list(self.living.items()):
+            standing = self.door.standing(listed.pid)
+            if self.door.ended((descriptor,), self.door.now()):
+                self._ended(descriptor)
+            else:
+                self._finish(descriptor, "survived_kill", standing)
+
+    def close(self) -> None:
+        for descriptor in self.descriptors:
+            self.door.close(descriptor)
+
+    def _send(self, descriptor: int, number: signal.Signals) -> None:
+        pid = self.living[descriptor].pid
+        try:
+            self.door.send(descriptor, number)
+        except ProcessLookupError:
+            self._ended(descriptor)
+        except PermissionError:  # it could be signalled when it was opened, so it took another user since
+            self._finish(descriptor, "changed_identity")
+        else:
+            self.sent[pid] = (*self.sent.get(pid, ()), number.name[3:])
+
+    def _ended(self, descriptor: int) -> None:
+        self._finish(descriptor, "exited" if self.living[descriptor].pid in self.sent else "vanished")
+
+    def _finish(self, descriptor: int, outcome: str, standing: Standing | None = None) -> None:
+        pid = self.living.pop(descriptor).pid
+        told = (standing.wait_channel, standing.state) if standing else (None, None)
+        self.endings[pid] = Ending(outcome, self.sent.get(pid, ()), *told)
+
+
+def is_same(listed: Identity, now: Identity) -> bool:
+    """Whether a process is still the one that was listed. One that ends loses its executable, and its group in version 1: neither is a change."""
+    if (now.pid, now.start_ticks, now.uid) != (listed.pid, listed.start_ticks, listed.uid):
+        return False
+    ends = now.executable is None
+    same_group = _name(now.control_group) == _name(listed.control_group) or (ends and now.control_group == "/")
+    return same_group and (ends or _name(now.executable) == _name(listed.executable))
+
+
+def _name(path: str | None) -> str | None:
+    """A file that is replaced, or a group that is removed, is the same to those who are still in it."""
+    return path.removesuffix(DELETED) if path is not None else None
