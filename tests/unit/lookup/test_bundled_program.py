@@ -1,0 +1,27 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lookup in front of the bundle: a text for each name, and a sentence for the play."""
+
+from __future__ import annotations
+
+import pytest
+from ansible.errors import AnsibleLookupError
+
+from ansible_collections.blackwell.inference.plugins.lookup.bundled_program import LookupModule
+from ansible_collections.blackwell.inference.plugins.plugin_utils.bundle import program
+
+NAME = "observe.nvml_child"
+
+
+def test_a_program_for_each_name():
+    assert LookupModule().run([NAME, NAME]) == [program(NAME)] * 2
+
+
+def test_what_is_refused_is_told_as_it_stands():
+    with pytest.raises(AnsibleLookupError) as refused:
+        LookupModule().run([NAME, "observe.gone"])
+    assert refused.value.message == (
+        "A program was to be made of 'observe.gone', and the collection has no such module below plugins/module_utils. "
+        "Give its name from there on, with dots for slashes and without .py."
+    )
