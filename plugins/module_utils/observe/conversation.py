@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe import nvml_child
@@ -15,15 +15,16 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.speake
 
 @dataclass(frozen=True)
 class Request:
-    """What the program is asked for: which GPUs (None: all), their own facts, their rows of the interconnect."""
+    """What the program is asked for: which GPUs (None: all), their own facts (only who uses them, if `use`), their rows of the interconnect."""
 
     library: str | None
     only: list[int] | None = None
     gpus: bool = True
     rows: bool = True
+    use: bool = False
 
     def as_json(self) -> str:
-        return json.dumps({"library": self.library, "only": self.only, "gpus": self.gpus, "rows": self.rows})
+        return json.dumps(asdict(self))
 
 
 @dataclass

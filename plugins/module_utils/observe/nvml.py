@@ -27,6 +27,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_e
     host_sentence,
     silence_sentence,
 )
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_round import hear_round
 
 # "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build ..." and, closed, "... UNIX x86_64 Kernel Module  535.54.03 ..."
 _MODULE = re.compile(r"^NVRM version: (?P<flavour>.*?Kernel Module(?: for \S+)?)\s+(?P<version>[\d.]+)", re.MULTILINE)
@@ -119,34 +120,20 @@ class ChildNvmlReader:
 
     def read(self) -> NvmlReading:
         kernel = read_kernel_module(self.files)
-        heard = self._start(Request(self.library)).hear()
+        told = hear_round(self._start, Request(self.library), self.timeout_seconds)
+        heard = told.first
         if heard.driver is None:
             error = host_sentence(heard, kernel.kernel_module_version, self.library)
             return NvmlReading(replace(kernel, nvml_version=heard.nvml_version, error=error))
         driver = replace(kernel, **heard.driver, error=None if heard.count else NO_DEVICES)
-        missing = [index for index in range(heard.count) if index not in heard.gpus]
-        gpus = {index: _gpu(facts) for index, facts in heard.gpus.items()}
-        unread = [note for facts in heard.gpus.values() for note in _silent(facts)]
-        if missing and (heard.silent_seconds is None or heard.silent_seconds >= self.timeout_seconds):
-            suspect = missing.pop(0)
-            gpus[suspect] = _unheard(suspect, heard)
-        gpus.update(self._one_by_one(missing, unread))
+        gpus = {index: _gpu(facts) for index, facts in told.facts.items()}
+        gpus.update({index: _unheard(index, broken) for index, broken in told.broken.items()})
+        unread = told.unread
         rows = heard.rows if heard.done else self._rows(heard, gpus, unread)
         return NvmlReading(driver, tuple(gpus[index] for index in sorted(gpus)), rows, tuple(unread))
 
     def _start(self, request: Request) -> Conversation:
         return Conversation(request, self.timeout_seconds)
-
-    def _one_by_one(self, indices: list[int], unread: list[Unread]) -> dict[int, Gpu]:
-        """All at once, so that the whole takes as long as the slowest and several hung GPUs cost no more than one."""
-        started = {index: self._start(Request(self.library, only=[index], rows=False)) for index in indices}
-        gpus = {}
-        for index, conversation in started.items():
-            heard = conversation.hear()
-            facts = heard.gpus.get(index)
-            gpus[index] = _unheard(index, heard) if facts is None else _gpu(facts)
-            unread.extend(_silent(facts or {}))
-        return gpus
 
     def _rows(self, heard: Heard, gpus: dict[int, Gpu], unread: list[Unread]) -> dict[int, dict[str, Any]]:
         """The interconnect of the GPUs that answer, when the first conversation broke off before it was told in full."""
@@ -176,7 +163,3 @@ def _gpu(facts: dict[str, Any]) -> Gpu:
 
 def _unheard(index: int, heard: Heard) -> Gpu:
     return Gpu(index, "error" if heard.silent_seconds is None else "timeout", silence_sentence(index, heard))
-
-
-def _silent(facts: dict[str, Any]) -> list[Unread]:
-    return [Unread(f"{note['what']} of GPU {facts['index']}", note["why"]) for note in facts.get("silent", ())]

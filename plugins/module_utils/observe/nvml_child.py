@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The program that talks to NVML, run as a process of its own because a driver call may never return. Private to the collection.
 
-It prints one JSON object a line: `{"asking": CALL}` before each call, then what it learnt: `driver` once, `gpu` for each GPU, `row` of the
-interconnect matrices for each GPU, `done`. It never changes anything. Holds for nvidia-ml-py 13.615.71.
+It prints one JSON object a line: `{"asking": CALL}` before each call, then what it learnt: `driver` once, `gpu` for each GPU (its facts, or only who
+uses it), `row` of the interconnect matrices for each GPU, `done`. It never changes anything. Holds for nvidia-ml-py 13.615.71.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Callable
 
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_clients import (
+    processes,
+    recovery_action,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_interconnect import fabric, row
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_words import (
-    ANCESTORS,
-    FABRIC_STATES,
-    P2P,
-    P2P_READ,
-    P2P_WRITE,
     bits,
     pair,
     pci_address,
     ranges,
-    status_name,
     text,
 )
 
 _CPU_WORDS = 64  # 64-bit words of a CPU mask: 4096 CPUs
 _NODE_WORDS = 4
 _NODE_SCOPE = 0
+_ATTEMPTS = 4
 
 
 class Lost(Exception):
@@ -52,7 +52,7 @@ class Child:
         self.tell({"asking": call})
         nvml = self.nvml
         try:
-            answer = getattr(nvml, call)(*arguments)
+            answer = self._whole(getattr(nvml, call), arguments)
         except nvml.NVMLError as error:
             if error.value in (nvml.NVML_ERROR_GPU_IS_LOST, nvml.NVML_ERROR_RESET_REQUIRED):
                 raise Lost(error.value) from error
@@ -60,6 +60,16 @@ class Child:
                 self.silent.append({"what": call, "why": str(error)})
             return None
         return answer.decode() if isinstance(answer, bytes) else answer
+
+    def _whole(self, call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """The answer; again where a list has outgrown the room made for it, as when processes start in between."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return call(*arguments)
+            except self.nvml.NVMLError as error:
+                if error.value != self.nvml.NVML_ERROR_INSUFFICIENT_SIZE or attempt == _ATTEMPTS:
+                    raise
+        return None
 
     def driver(self) -> dict[str, Any]:
         cuda = self.ask("nvmlSystemGetCudaDriverVersion_v2")
@@ -74,13 +84,16 @@ class Child:
         self.tell({"asking": "nvmlDeviceGetHandleByIndex"})
         return self.nvml.nvmlDeviceGetHandleByIndex(index)
 
-    def gpu(self, index: int) -> dict[str, Any]:
-        """All about one GPU; `error` is NVML's number when it broke off, what was learnt before stays."""
+    def gpu(self, index: int, use: bool = False) -> dict[str, Any]:
+        """All about one GPU, or its `use` alone; `failed` is NVML's number when it broke off, what was learnt before stays."""
+        about: tuple[Callable[[Any], Iterator[tuple[str, Any]]], ...] = (self._use, self._memory)
+        if not use:
+            about = (self._identity, self._memory, self._bar1, self._modes, self._links, self._places)
         facts: dict[str, Any] = {"index": index}
         self.silent = []
         try:
             handle = self.handle(index)
-            for facet in (self._identity, self._memory, self._modes, self._links, self._places):
+            for facet in (self._address, *about):
                 facts.update(facet(handle))
         except Lost as lost:
             facts["failed"] = lost.args[0]
@@ -89,34 +102,26 @@ class Child:
         facts["silent"] = self.silent
         return facts
 
-    def row(self, index: int, handles: dict[int, Any]) -> dict[str, Any]:
-        """How GPU `index` reaches each of the others."""
-        ancestor: dict[int, str | None] = {}
-        read: dict[int, str | None] = {}
-        write: dict[int, str | None] = {}
-        for other, handle in handles.items():
-            if other == index:
-                ancestor[other] = read[other] = write[other] = "SELF"
-                continue
-            both = (handles[index], handle)
-            ancestor[other] = ANCESTORS.get(self._ask_pair("nvmlDeviceGetTopologyCommonAncestor", *both))
-            read[other] = P2P.get(self._ask_pair("nvmlDeviceGetP2PStatus", *both, P2P_READ))
-            write[other] = P2P.get(self._ask_pair("nvmlDeviceGetP2PStatus", *both, P2P_WRITE))
-        return {"index": index, "ancestor": ancestor, "p2p_read": read, "p2p_write": write}
-
-    def _ask_pair(self, call: str, *arguments: Any) -> Any:
+    def ask_pair(self, call: str, *arguments: Any) -> Any:
+        """As `ask`, of two GPUs: that one of them is lost says nothing of the one whose turn it is."""
         try:
             return self.ask(call, *arguments)
         except Lost:
             return None
 
-    def _identity(self, handle: Any) -> Iterator[tuple[str, Any]]:
+    def _address(self, handle: Any) -> Iterator[tuple[str, Any]]:
         yield "uuid", self.ask("nvmlDeviceGetUUID", handle)
         pci = self.ask("nvmlDeviceGetPciInfo_v3", handle)
         yield "pci_address", None if pci is None else pci_address(text(pci.busId))
+        yield "minor", self.ask("nvmlDeviceGetMinorNumber", handle)
+
+    def _use(self, handle: Any) -> Iterator[tuple[str, Any]]:
+        yield "recovery_action", recovery_action(self.ask, handle)
+        yield "processes", processes(self.ask, handle)
+
+    def _identity(self, handle: Any) -> Iterator[tuple[str, Any]]:
         yield "name", self.ask("nvmlDeviceGetName", handle)
         yield "serial", self.ask("nvmlDeviceGetSerial", handle)
-        yield "minor", self.ask("nvmlDeviceGetMinorNumber", handle)
         capability = self.ask("nvmlDeviceGetCudaComputeCapability", handle)
         yield "compute_capability", None if capability is None else "{}.{}".format(*capability)
 
@@ -130,6 +135,8 @@ class Child:
             yield "memory_used_bytes", memory.used
             yield "memory_free_bytes", memory.free
             yield "memory_reserved_bytes", reserved
+
+    def _bar1(self, handle: Any) -> Iterator[tuple[str, Any]]:
         bar1 = self.ask("nvmlDeviceGetBAR1MemoryInfo", handle)
         yield "bar1_total_bytes", None if bar1 is None else bar1.bar1Total
 
@@ -159,7 +166,7 @@ class Child:
             },
         )
         yield "nvlinks_active", self._nvlinks(handle)
-        yield "fabric", self._fabric(handle)
+        yield "fabric", fabric(self.ask, self.nvml, handle)
 
     def _nvlinks(self, handle: Any) -> int | None:
         """Links that are up; None on a card without NVLink. A number past the last link is an invalid argument."""
@@ -172,16 +179,6 @@ class Child:
                 break
             states.append(state)
         return sum(1 for state in states if state) if states else None
-
-    def _fabric(self, handle: Any) -> dict[str, Any] | None:
-        info = self.nvml.c_nvmlGpuFabricInfoV_t()
-        if self.ask("nvmlDeviceGetGpuFabricInfoV", handle, ctypes.byref(info)) is None:
-            info = self.nvml.c_nvmlGpuFabricInfo_t()
-            if self.ask("nvmlDeviceGetGpuFabricInfo", handle, ctypes.byref(info)) is None:
-                return None
-        if info.state == self.nvml.NVML_GPU_FABRIC_STATE_NOT_SUPPORTED:
-            return None
-        return {"state": FABRIC_STATES.get(info.state, str(info.state)), "status": status_name(self.nvml, info.status)}
 
     def _places(self, handle: Any) -> Iterator[tuple[str, Any]]:
         yield "cpu_affinity", ranges(bits(self.ask("nvmlDeviceGetCpuAffinity", handle, _CPU_WORDS)))
@@ -197,8 +194,8 @@ def _library_version(child: Child) -> str | None:
         return None
 
 
-def converse(child: Child, only: list[int] | None, rows: bool, gpus: bool) -> None:
-    """`only`: the GPUs to talk about, all by default; `gpus`, `rows`: which of the two kinds of facts are wanted."""
+def converse(child: Child, only: list[int] | None, rows: bool, gpus: bool, use: bool = False) -> None:
+    """`only`: the GPUs to talk about, all by default; `gpus`, `rows`: which of the two kinds of facts are wanted; `use`: of `gpus` only that."""
     nvml = child.nvml
     child.tell({"asking": "nvmlInit"})
     try:
@@ -209,7 +206,7 @@ def converse(child: Child, only: list[int] | None, rows: bool, gpus: bool) -> No
     child.tell({"driver": child.driver(), "count": nvml.nvmlDeviceGetCount()})
     alive = []
     for index in range(nvml.nvmlDeviceGetCount()) if only is None else only:
-        facts = child.gpu(index) if gpus else {"index": index}
+        facts = child.gpu(index, use) if gpus else {"index": index}
         if gpus:
             child.tell({"gpu": facts})
         if "failed" not in facts:
@@ -217,7 +214,7 @@ def converse(child: Child, only: list[int] | None, rows: bool, gpus: bool) -> No
     if rows:
         handles = {index: child.handle(index) for index in alive}
         for index in alive:
-            child.tell({"row": child.row(index, handles)})
+            child.tell({"row": row(child.ask_pair, index, handles)})
     child.tell({"done": True})
 
 
@@ -239,7 +236,7 @@ def main() -> None:
             tell({"unloadable": str(error)})
             return
     try:
-        converse(Child(pynvml, tell), request["only"], request["rows"], request["gpus"])
+        converse(Child(pynvml, tell), request["only"], request["rows"], request["gpus"], request["use"])
     except Exception as error:  # whatever it is, the parent can say so; there is nobody else to tell
         tell({"broke": f"{type(error).__name__}: {error}"})
 

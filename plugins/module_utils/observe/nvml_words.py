@@ -19,6 +19,16 @@ P2P = {
 }
 P2P_READ, P2P_WRITE = 0, 1  # the package's own constant for reading is a tuple, by a stray comma
 FABRIC_STATES = {1: "not_started", 2: "in_progress", 3: "completed"}
+RECOVERY_ACTIONS = {
+    0: "none",
+    1: "gpu_reset",
+    2: "node_reboot",
+    3: "drain_p2p",
+    4: "drain_and_reset",
+    5: "recover_imex",
+    6: "bus_reset",
+    7: "system_reboot",
+}
 
 
 def pci_address(bus_id: str) -> str:

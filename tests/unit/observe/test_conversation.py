@@ -46,7 +46,7 @@ def test_a_conversation_to_the_end(talk):
 
 def test_the_request_travels(talk):
     talking = talk("say(driver=json.loads(sys.argv[1]), count=0)")
-    assert talking.hear().driver == {"library": None, "only": None, "gpus": True, "rows": True}
+    assert talking.hear().driver == {"library": None, "only": None, "gpus": True, "rows": True, "use": False}
 
 
 def test_silence_is_told_with_the_call_that_did_not_return_and_its_process_is_gone(talk):

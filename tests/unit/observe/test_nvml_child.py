@@ -12,6 +12,7 @@ import pynvml
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_child import Child, converse
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_words import RECOVERY_ACTIONS
 
 
 def refuse(code: int):
@@ -134,3 +135,76 @@ def test_a_library_that_does_not_start_still_tells_its_version():
     )
     converse(Child(library, told.append), None, rows=True, gpus=True)
     assert told[-1] == {"refused": 18, "nvml_version": "13.595.58.03"}
+
+
+# Who uses a GPU
+
+
+def process(pid: int, used: int | None) -> SimpleNamespace:
+    return SimpleNamespace(pid=pid, usedGpuMemory=used)
+
+
+def use(**calls: Any) -> dict[str, Any]:
+    return Child(Library(nvmlDeviceGetHandleByIndex="handle", **calls), lambda message: None).gpu(3, use=True)
+
+
+def test_use_alone_is_asked_of_a_gpu_and_nothing_else():
+    asked: list[dict[str, Any]] = []
+    Child(Library(nvmlDeviceGetHandleByIndex="handle"), asked.append).gpu(0, use=True)
+    assert [message["asking"] for message in asked] == [
+        "nvmlDeviceGetHandleByIndex", "nvmlDeviceGetUUID", "nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetMinorNumber", "nvmlDeviceGetFieldValues",
+        "nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetGraphicsRunningProcesses", "nvmlDeviceGetMPSComputeRunningProcesses",
+        "nvmlDeviceGetMemoryInfo", "nvmlDeviceGetMemoryInfo",
+    ]  # fmt: skip
+
+
+def test_processes_of_all_lists_each_once():
+    facts = use(
+        nvmlDeviceGetComputeRunningProcesses=[process(9, 5), process(7, None), process(8, None)],
+        nvmlDeviceGetGraphicsRunningProcesses=[process(9, 5), process(8, 3)],
+        nvmlDeviceGetMPSComputeRunningProcesses=[process(11, 0)],
+    )
+    assert facts["processes"] == [(7, None), (8, 3), (9, 5), (11, 0)]
+
+
+@pytest.mark.parametrize(("code", "notes"), [(3, 0), (4, 1)])
+def test_no_list_is_not_an_empty_list(code, notes):
+    facts = use(nvmlDeviceGetComputeRunningProcesses=refuse(code), nvmlDeviceGetGraphicsRunningProcesses=[])
+    assert (facts["processes"], len(facts["silent"])) == (None, notes)
+
+
+@pytest.mark.parametrize(("times", "expected"), [(3, [(7, 1)]), (4, None)])
+def test_a_list_that_grows_while_it_is_read_is_read_again(times, expected):
+    left = [times]
+
+    def listing(handle: str) -> list[SimpleNamespace]:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise pynvml.NVMLError(pynvml.NVML_ERROR_INSUFFICIENT_SIZE)
+        return [process(7, 1)]
+
+    facts = use(nvmlDeviceGetComputeRunningProcesses=listing)
+    assert (facts["processes"], bool(facts["silent"])) == (expected, expected is None)
+
+
+@pytest.mark.parametrize(
+    ("number", "returned", "action"),
+    [
+        (0, 0, "none"), (1, 0, "gpu_reset"), (2, 0, "node_reboot"), (3, 0, "drain_p2p"), (4, 0, "drain_and_reset"), (5, 0, "recover_imex"),
+        (6, 0, "bus_reset"), (7, 0, "system_reboot"), (8, 0, "8"), (0, pynvml.NVML_ERROR_NOT_SUPPORTED, None),
+    ],
+)  # fmt: skip
+def test_recovery_action(number, returned, action):
+    field = SimpleNamespace(nvmlReturn=returned, value=SimpleNamespace(uiVal=number))
+    assert use(nvmlDeviceGetFieldValues=[field])["recovery_action"] == action
+
+
+def test_a_library_that_knows_no_fields_tells_no_recovery_action():
+    assert use(nvmlDeviceGetFieldValues=refuse(pynvml.NVML_ERROR_FUNCTION_NOT_FOUND))["recovery_action"] is None
+
+
+def test_numbers_of_the_recovery_actions_are_those_of_the_package():
+    assert pynvml.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION == 230
+    names = {getattr(pynvml, name): name for name in dir(pynvml) if name.startswith("NVML_GPU_RECOVERY_ACTION_")}
+    words = {number: name.removeprefix("NVML_GPU_RECOVERY_ACTION_").lower() for number, name in names.items()}
+    assert words == {**RECOVERY_ACTIONS, 5: "recover_imex_domain"}
