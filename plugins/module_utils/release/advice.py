@@ -1,0 +1,74 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What to do about a GPU that is not free, by the place we look from: sentences. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_errors import LIB_RM_VERSION_MISMATCH
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_use import GpuUse, UseReading
+from ansible_collections.blackwell.inference.plugins.module_utils.release.place import Place
+
+_GUESTS_MODULE = "blackwell.inference.proxmox_gpu_guests"
+
+
+def ask_host(place: Place) -> str:
+    """To learn whose unseen memory is."""
+    if place.proxmox:
+        return f"On the Proxmox host run the module {_GUESTS_MODULE}, or set inference_proxmox_host."
+    return "On the host of this container run the module blackwell.inference.gpu_release, which sees the processes of all containers."
+
+
+def reset(use: GpuUse, place: Place) -> str:
+    """A reset is refused while anything has the GPU open, the driver's own daemons too."""
+    idle = "once nothing has the GPU open, nvidia-persistenced and DCGM included"
+    if place.container and place.proxmox:
+        return (
+            f"A container may not reset a GPU: on the Proxmox host run the module {_GUESTS_MODULE} with consent reset."
+        )
+    if place.container:
+        # The host numbers its GPUs by itself.
+        name = use.uuid or use.pci_address or use.index
+        return f"A container may not reset a GPU: on its host run `nvidia-smi --gpu-reset -i {name}`, {idle}."
+    command = f"Run `nvidia-smi --gpu-reset -i {use.index}` as root, {idle}"
+    if place.guest:
+        return f"{command}; a guest ({place.kind}) may be refused that: then stop it and start it again on its host."
+    return f"{command}; on a machine with NVSwitches without `-i {use.index}`."
+
+
+def reboot(place: Place) -> str:
+    """Of what the GPU hangs on."""
+    if place.container:
+        return "Reboot the host of this container."
+    if place.guest:
+        return (
+            f"Stop this guest ({place.kind}) and start it again on its host; where that does not help, reboot the host."
+        )
+    return "Reboot this machine; where that does not help, switch its power off for half a minute."
+
+
+def reboot_kernel(place: Place) -> str:
+    """Of the kernel that a process is stuck in."""
+    return "Reboot the host of this container." if place.container else "Reboot this machine."
+
+
+def recover(use: GpuUse, place: Place) -> str:
+    """What the driver's recovery action comes to."""
+    if use.recovery_action == "recover_imex":
+        return "Restart nvidia-imex on all machines of the GPU's IMEX domain, then look again."
+    if use.recovery_action in REBOOT_ACTIONS:
+        return reboot(place)
+    return reset(use, place)
+
+
+REBOOT_ACTIONS = ("node_reboot", "system_reboot")
+
+
+def make_nvml_answer(reading: UseReading, place: Place) -> str:
+    if reading.driver_hung:
+        return reboot(place)
+    if reading.refused != LIB_RM_VERSION_MISMATCH:
+        return "Until NVML answers nothing is known of the GPUs: do what the reason says, then look again."
+    if place.container:
+        return "Install the host's driver version in this container, then look again."
+    return "Reload the NVIDIA kernel module, or reboot this machine, then look again."

@@ -1,0 +1,68 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A claim: what one holder means for the release of GPUs. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Holder
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_use import GpuUse
+from ansible_collections.blackwell.inference.plugins.module_utils.release.ownership import Judgement
+
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Claim:
+    """`blocks`: no GPU of `gpus` is free while the process lives. `tolerated`: it may stay, so its memory does not count; one that neither blocks
+    nor is tolerated (a display, an MPS server) holds a GPU by its memory alone. `memory`: index of each GPU on which NVML lists it, to its bytes
+    there (None: not told). `survived_kill`: it was sent KILL and is still there. `why`: whose it is and what ends it, a sentence.
+    """
+
+    pid: int
+    name: str
+    gpus: frozenset[int]
+    blocks: bool
+    tolerated: bool = False
+    memory: dict[int, int | None] = field(default_factory=dict)
+    survived_kill: bool = False
+    why: str = ""
+
+    @property
+    def text(self) -> str:
+        return f"process {self.pid} ({self.name})"
+
+    def holds(self, gpu: int) -> bool:
+        return gpu in self.gpus or gpu in self.memory
+
+
+def claim_of(holder: Holder, judgement: Judgement, gpus: Sequence[GpuUse], survived_kill: bool = False) -> Claim:
+    """What `holder` means for `gpus`. CUDA opens more GPUs than it uses, so where NVML lists it, that and its mappings tell which."""
+    devices = {gpu.device: gpu.index for gpu in gpus if gpu.device is not None}
+    opened = {devices[name]: how for name, how in holder.devices.items() if name in devices}
+    listed = set(holder.gpu_memory_bytes)
+    if listed:
+        held = listed | {index for index, how in opened.items() if "mapping" in how}
+    else:
+        held = set(opened) or {gpu.index for gpu in gpus}
+    return Claim(
+        holder.identity.pid,
+        holder.name,
+        frozenset(held),
+        judgement.blocks,
+        judgement.tolerated,
+        dict(holder.gpu_memory_bytes),
+        survived_kill,
+        f"{judgement.why} The state released ends it." if judgement.owner == "ours" else judgement.why,
+    )
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """ "a, b and c"; of many, the first and how many more."""
+    shown = list(names[:_NAMED])
+    if len(names) > len(shown):
+        shown.append(f"{len(names) - len(shown)} more")
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
