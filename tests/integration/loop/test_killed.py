@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.blackwell.inference.tests.integration.loop.machine import Machine
+from ansible_collections.blackwell.inference.tests.integration.loop.machine import MEMINFO, Machine
 
 UNIT = "sglang-kimi.service"
 # Task, and how long after it began the play dies: 0 is before anything of it reaches the host.
@@ -100,8 +100,18 @@ def test_killed_at_every_task(deployed, tmp_path):
     for at in range(1, len(names) + 1):
         reset(deployed)
         play_killed(deployed, tmp_path / "tasks", at, 0.4)
-        deployed.play("deploy.yml").expect()
-        assert state(deployed) == wanted, f"killed at task {at}, {names[at - 1]}"
+        found = evidence(deployed)
+        try:
+            deployed.play("deploy.yml").expect()
+            assert state(deployed) == wanted
+        except AssertionError as failure:
+            raise AssertionError(f"Killed at task {at}, {names[at - 1]}. Then:\n{found}\n{failure}") from failure
+
+
+def evidence(machine: Machine) -> str:
+    """What a killed play left behind, for whoever has to find out why the next one failed."""
+    script = f"systemctl status --no-pager --lines=15 {UNIT}; grep -E 'MemAvail|Shmem:' {MEMINFO} {MEMINFO}.full; ps -eo pid,ppid,stat,user,args | grep -v '\\[' | tail -25"
+    return machine.host.execute("sh", "-c", script, check=False).stdout
 
 
 def task_names(machine: Machine) -> list[str]:
