@@ -110,7 +110,10 @@ def test_killed_at_every_task(deployed, tmp_path):
 
 def evidence(machine: Machine) -> str:
     """What a killed play left behind, for whoever has to find out why the next one failed."""
-    script = f"systemctl status --no-pager --lines=15 {UNIT}; grep -E 'MemAvail|Shmem:' {MEMINFO} {MEMINFO}.full; ps -eo pid,ppid,stat,user,args | grep -v '\\[' | tail -25"
+    script = (
+        f"systemctl status --no-pager --lines=15 {UNIT}; grep -E 'MemAvailable|Shmem:' {MEMINFO} {MEMINFO}.full;"
+        " ps -eo pid,ppid,stat,user,args | grep -v '[[]' | tail -25"
+    )
     return machine.host.execute("sh", "-c", script, check=False).stdout
 
 
