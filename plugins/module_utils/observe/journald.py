@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, blackwell.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The journal of one invocation of a unit. Private to the collection, may change any time.
+"""The journal, of one invocation of a unit or as asked. Private to the collection, may change any time.
 
 A line that holds a control character, such as the carriage returns of a progress bar, comes from `journalctl --output json` as a list of bytes.
 """
@@ -18,6 +18,20 @@ from typing import Any, Callable
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
 
 DEADLINE_SECONDS = 60
+UNIT_JOURNAL = "The unit's journal was expected; run this as root or as a member of the group systemd-journal."
+
+
+class JournalRefused(ObservationError):
+    """journalctl ended badly: its exit status and what it said."""
+
+    def __init__(self, message: str, status: int, said: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.said = said
+
+
+def _never(entry: Entry) -> bool:
+    return False
 
 
 @dataclass(frozen=True)
@@ -33,25 +47,34 @@ def read_entries(
     invocation_id: str,
     after: str | None = None,
     most: int = 20000,
-    enough: Callable[[Entry], bool] = lambda entry: False,
+    enough: Callable[[Entry], bool] = _never,
 ) -> tuple[Entry, ...]:
     """The oldest entries of an invocation, `after` a cursor, up to the `most` or the first that is `enough`.
 
     A server that has run for months has millions of entries: its start is at their beginning, and reading on would take minutes.
     """
     position = ["--after-cursor", after] if after else []
-    return _run(_command(invocation_id, position), most, enough)
+    return read_journal([*position, *_matches(invocation_id)], most, UNIT_JOURNAL, enough)
 
 
 def last_entries(invocation_id: str, most: int) -> tuple[Entry, ...]:
     """The newest entries of an invocation, oldest first."""
-    return _run(_command(invocation_id, ["--lines", str(most)]), most, lambda entry: False)
+    return read_journal(["--lines", str(most), *_matches(invocation_id)], most, UNIT_JOURNAL)
 
 
-def _command(invocation_id: str, options: Sequence[str]) -> list[str]:
-    """What the unit's processes said (_SYSTEMD_INVOCATION_ID), and what systemd said of it (INVOCATION_ID). --all: long fields are null without it."""
-    matches = [f"_SYSTEMD_INVOCATION_ID={invocation_id}", "+", f"INVOCATION_ID={invocation_id}"]
-    return [
+def _matches(invocation_id: str) -> list[str]:
+    """What the unit's processes said (_SYSTEMD_INVOCATION_ID), and what systemd said of it (INVOCATION_ID)."""
+    return [f"_SYSTEMD_INVOCATION_ID={invocation_id}", "+", f"INVOCATION_ID={invocation_id}"]
+
+
+def read_journal(
+    options: Sequence[str], most: int, expected: str, enough: Callable[[Entry], bool] = _never
+) -> tuple[Entry, ...]:
+    """Entries in the order in which journalctl gives them, up to the `most` or the first that is `enough`. --all: long fields are null without it.
+
+    Raises JournalRefused, whose text ends in `expected`, and ObservationError where there is no journalctl.
+    """
+    command = [
         "journalctl",
         "--no-pager",
         "--quiet",
@@ -61,11 +84,7 @@ def _command(invocation_id: str, options: Sequence[str]) -> list[str]:
         "--output-fields",
         "MESSAGE",
         *options,
-        *matches,
     ]
-
-
-def _run(command: Sequence[str], most: int, enough: Callable[[Entry], bool]) -> tuple[Entry, ...]:
     entries: list[Entry] = []
     try:
         # run_command waits for the end, and a journal of months has none that is worth waiting for.
@@ -97,9 +116,8 @@ def _run(command: Sequence[str], most: int, enough: Callable[[Entry], bool]) -> 
                 stream.close()
     if complete and status != 0:
         stop = "" if message.endswith(".") else "."
-        raise ObservationError(
-            f"journalctl ended with status {status}: {message or 'no message'}{stop} "
-            "The unit's journal was expected; run this as root or as a member of the group systemd-journal."
+        raise JournalRefused(
+            f"journalctl ended with status {status}: {message or 'no message'}{stop} {expected}", status, message
         )
     return tuple(entries)
 
