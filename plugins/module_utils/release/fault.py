@@ -1,0 +1,112 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the kernel log says of broken GPUs beside Xids. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel_log import KernelEntry
+from ansible_collections.blackwell.inference.plugins.module_utils.release import xids
+
+ADDRESS = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}"
+LINE_CHARACTERS = 300
+
+XID = re.compile(rf"NVRM: Xid \((?:PCI:)?({ADDRESS})[^)]*\): (\d+)(?:,|$)(.*)", re.DOTALL)
+NVRM_ADDRESS = re.compile(rf"NVRM: (?:GPU|The NVIDIA GPU) ({ADDRESS})\.\d")
+NVRM_NUMBER = re.compile(r"\bGPU(\d+)\b")
+PCI_DEVICE = re.compile(rf"(?:^|\s)(?P<driver>\S+) (?P<address>{ADDRESS})\.\d: ")
+HEARTBEAT_STOPPED = re.compile(r"HeartbeatTimedOut: .* heartbeat [1-9]")
+"""A heartbeat of 0 was never there: drivers of 2026 write that for months on cards that work."""
+
+BROKEN = re.compile(r"^(?:watchdog: )?BUG: |^Oops\b|^general protection fault")
+FRAME = re.compile(r"\+0x[0-9a-f]+/0x[0-9a-f]+ \[(nvidia(?:_\w+)?)[ \]]")
+GUESSED_FRAME = re.compile(r"^\s*\? ")
+BROKEN_SECONDS = 2.0
+"""A broken kernel prints its registers and its call trace at once, also through a slow serial console."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What the kernel or the driver says of a broken GPU beside Xids; `pci_address` None: it does not say which, so it counts for all.
+
+    `kind`: "oops" (the kernel broke in the driver), "gsp" (firmware), "reset" (the GPU did not come back from one) or "bus".
+    """
+
+    kind: str
+    pci_address: str | None
+    what: str
+    cure: str
+    time_seconds: float
+    line: str
+
+    @property
+    def said(self) -> str:
+        return self.what
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "what": self.what, "time": iso(self.time_seconds), "line": self.line}
+
+
+def broken_gpus(entries: Sequence[KernelEntry], selected: Collection[str] | None) -> Iterator[Fault]:
+    """Without addresses, a device that does not come back from a reset counts only while the nvidia driver has it: nothing says that another is a GPU."""
+    numbers = _driver_numbers(entries)
+    for entry in entries:
+        message, device = entry.message, PCI_DEVICE.search(entry.message)
+        named, number = NVRM_ADDRESS.search(message), NVRM_NUMBER.search(message)
+        address = pci_address(named.group(1)) if named else numbers.get(number.group(1)) if number else None
+        rest = (entry.time_seconds, message[:LINE_CHARACTERS])
+        if "WPR2 already up" in message:
+            yield Fault("gsp", address, "GSP firmware of an earlier start is still in the GPU", xids.POWER_OFF, *rest)
+        elif HEARTBEAT_STOPPED.search(message):
+            yield Fault("gsp", address, "GSP firmware stopped its heartbeat", xids.RESET, *rest)
+        elif "encountered global fatal error" in message:
+            yield Fault("oops", address, "nvidia_uvm met a fatal error", xids.REBOOT, *rest)
+        elif "fallen off the bus" in message and not XID.search(message):
+            yield Fault("bus", address, "GPU has fallen off the bus", xids.POWER_OFF, *rest)
+        elif device and (selected is not None or device["driver"] == "nvidia"):
+            place = pci_address(device["address"])
+            if re.search(r"not ready \d+ms after .*; giving up", message):
+                yield Fault("reset", place, "GPU did not come back from a reset", xids.POWER_OFF, *rest)
+            elif "device inaccessible" in message:
+                yield Fault("bus", place, "GPU does not answer on the bus", xids.POWER_OFF, *rest)
+
+
+def _driver_numbers(entries: Sequence[KernelEntry]) -> dict[str, str]:
+    """The driver's own numbers of GPUs ("GPU6"), which are not NVML's, to addresses, as far as a line names both."""
+    pairs = ((XID.search(entry.message), NVRM_NUMBER.search(entry.message)) for entry in entries)
+    return {number.group(1): pci_address(xid.group(1)) for xid, number in pairs if xid and number}
+
+
+def broken_kernel(entries: Sequence[KernelEntry]) -> Iterator[Fault]:
+    """BUG or Oops whose call trace goes through the driver. Frames with a question mark are what lay on the stack by chance."""
+    start: KernelEntry | None = None
+    for entry in entries:
+        if start is not None and (
+            entry.time_seconds - start.time_seconds > BROKEN_SECONDS or "end trace" in entry.message
+        ):
+            start = None
+        frame = FRAME.search(entry.message)
+        if start is None and BROKEN.search(entry.message):
+            start = entry
+        elif start is not None and frame and not GUESSED_FRAME.search(entry.message):
+            how = "is stuck" if "lockup" in start.message else "broke"
+            line = start.message[:LINE_CHARACTERS]
+            yield Fault("oops", None, f"kernel {how} in {frame.group(1)}", xids.REBOOT, start.time_seconds, line)
+            start = None
+
+
+def pci_address(text: str) -> str:
+    """A GPU's address as topology_facts gives it, "0000:c1:00.0": the driver writes it without function, and old ones without domain."""
+    parts = text.strip().lower().split(".")[0].split(":")
+    domain = int(parts[-3], 16) if len(parts) > 2 else 0
+    return f"{domain:04x}:{parts[-2]}:{parts[-1]}.0"
+
+
+def iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
