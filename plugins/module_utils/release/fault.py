@@ -54,7 +54,7 @@ class Fault:
 
 
 def broken_gpus(entries: Sequence[KernelEntry], selected: Collection[str] | None) -> Iterator[Fault]:
-    """Without addresses, a device that does not come back from a reset counts only while the nvidia driver has it: nothing says that another is a GPU."""
+    """Without addresses, a device that does not come back from a reset counts only while the nvidia driver has it: another may be no GPU."""
     numbers = _driver_numbers(entries)
     for entry in entries:
         message, device = entry.message, PCI_DEVICE.search(entry.message)
