@@ -1,0 +1,142 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which GPU nodes a task has open or mapped. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from typing import Callable
+
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_nodes import GpuNodes, Number, is_gpu_node
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import DELETED
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.mounts import Mounts, read_mounts
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.process_task import tasks_of
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.system_calls import Seen, SystemCalls
+
+# A file: file system, inode and path. What has no inode is none.
+_MAPPED_FILE = re.compile(rb" ([0-9a-f]+:[0-9a-f]+ [1-9].*)\n")
+_MAPPING = re.compile(rb"^(\S+) \S+ \S+ ((\S+) ([1-9]\d*)(?: +(.*))?)$", re.MULTILINE)
+_LINKS_OF_ONE_TASK = 3
+_DEV = "/dev/"
+
+
+class GpuFiles:
+    """Reads below `proc`. `shared_memory`: number of the file system of /dev/shm; `refer` is told each inode on it that is open or mapped."""
+
+    def __init__(self, proc: str, nodes: GpuNodes, shared_memory: Number | None, refer: Callable[[int], None]) -> None:
+        self.proc = proc
+        self.nodes = nodes
+        self.shared_memory = shared_memory
+        self.refer = refer
+        self.descriptors = 0
+        self._calls = SystemCalls()
+        self._mounts: dict[str, Mounts] = {}
+        self._mapped: dict[bytes, str | None] = {}
+
+    def opened(self, pid: int) -> set[str]:
+        """Raises PermissionError for what we may not look into, ProcessLookupError and FileNotFoundError for what is gone."""
+        names = set(self._opened_by(pid))
+        for task in self._tables_beside(pid):
+            try:
+                names.update(self._opened_by(task))
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        return names
+
+    def mapped(self, task: int) -> set[str]:
+        """May wait as long as the process itself does. Raises PermissionError as well; empty when it is gone."""
+        try:
+            with open(f"{self.proc}/{task}/maps", "rb") as file:
+                maps = file.read()
+        except PermissionError:
+            raise
+        except OSError:
+            return set()
+        files = set(_MAPPED_FILE.findall(maps))
+        if not files <= self._mapped.keys():
+            for found in _MAPPING.finditer(maps):
+                if found[2] not in self._mapped:
+                    self._mapped[found[2]] = self._mapped_node(task, found)
+        return {node for node in map(self._mapped.get, files) if node}
+
+    def _tables_beside(self, pid: int) -> Iterator[int]:
+        """A task of each further table of descriptors. A leader that has exited has an empty one, while its threads keep theirs."""
+        if os.stat(f"{self.proc}/{pid}/task").st_nlink <= _LINKS_OF_ONE_TASK:
+            return
+        told = [pid]
+        for task in tasks_of(self.proc, pid):
+            if not any(task == other or self._calls.same_files(task, other) for other in told):
+                told.append(task)
+                yield task
+
+    def _opened_by(self, task: int) -> Iterator[str]:
+        folder = os.open(f"{self.proc}/{task}/fd", os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            names = os.listdir(folder)
+            self.descriptors += len(names)
+            mounts = self._mounts_of(task) if names else None
+            for name in names:
+                if mounts and mounts.prefixes and mounts.may_hang(_link(name, folder)):
+                    continue
+                seen = self._calls.look(name, folder)
+                if seen is None:
+                    _raise_if_refused(name, folder)
+                    continue
+                node = self._node(seen)
+                if node:
+                    yield node
+        finally:
+            os.close(folder)
+
+    def _node(self, seen: Seen) -> str | None:
+        mode, inode, major, minor, system_major, system_minor = seen
+        if stat.S_ISCHR(mode):
+            return self.nodes.name_of((major, minor))
+        if (system_major, system_minor) == self.shared_memory:
+            self.refer(inode)
+        return None
+
+    def _mounts_of(self, task: int) -> Mounts:
+        namespace = _link(f"{self.proc}/{task}/ns/mnt")
+        if namespace not in self._mounts:
+            self._mounts[namespace] = read_mounts(text_of(f"{self.proc}/{task}/mountinfo"))
+        return self._mounts[namespace]
+
+    def _mapped_node(self, task: int, found: re.Match[bytes]) -> str | None:
+        system, inode, path = found[3], int(found[4]), os.fsdecode(found[5] or b"")
+        major, minor = (int(part, 16) for part in system.split(b":"))
+        if (major, minor) == self.shared_memory:
+            self.refer(inode)
+            return None
+        if system in self._mounts_of(task).devices:
+            return None
+        seen = self._calls.look(f"{self.proc}/{task}/map_files/{_range(found[1])}")
+        if seen is not None:
+            return self._node(seen)
+        name = path[len(_DEV) :].removesuffix(DELETED) if path.startswith(_DEV) else ""
+        return name if is_gpu_node(name) else None
+
+
+def _link(name: str, folder: int | None = None) -> str:
+    try:
+        return os.readlink(name, dir_fd=folder)
+    except OSError:
+        return ""
+
+
+def _raise_if_refused(name: str, folder: int) -> None:
+    """Names of descriptors may be listed by whoever has the same user; where they lead to is told by stricter rules."""
+    try:
+        os.readlink(name, dir_fd=folder)
+    except (FileNotFoundError, ProcessLookupError):
+        return
+
+
+def _range(addresses: bytes) -> str:
+    """As map_files has it: /proc/PID/maps writes leading zeros, it does not."""
+    return "-".join(f"{int(part, 16):x}" for part in addresses.split(b"-"))

@@ -1,0 +1,184 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who holds the GPUs, within a deadline whatever hangs. Private to the collection, may change any time.
+
+Reading /proc of a process that sleeps in the driver or on a file system that is gone may never return. So the looking is done by a process of
+its own, which says whom it looks at next. When it falls silent it is left behind, and another goes on with the process after that one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.blackwell.inference.plugins.module_utils.observe import holders_child
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread, text_of
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_nodes import GpuNodes
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Holder, Identity
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.shared_memory import (
+    DIRECTORY,
+    Segment,
+    device_of,
+    marked,
+    read_segments,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.speaker import Speaker
+
+_MOST_TIMEOUTS = 3
+_MOST_NAMED = 5
+_PROCESSES = "processes"
+
+
+@dataclass(frozen=True)
+class Holders:
+    """`processes` and `descriptors` that were looked at. While anything is `unread` nothing proves that there is no further holder."""
+
+    holders: tuple[Holder, ...]
+    segments: tuple[Segment, ...]
+    processes: int
+    descriptors: int
+    unread: tuple[Unread, ...] = ()
+
+
+@dataclass(frozen=True)
+class ScanRequest:
+    """What the program is asked for. `part` and `first`: where to go on, at which process; `known`: holders found until then."""
+
+    nodes: dict[str, Any]
+    environment: tuple[str, ...] = ()
+    proc: str = "/proc"
+    shared_memory: tuple[int, int] | None = None
+    part: str = holders_child.DESCRIPTORS
+    first: int = 0
+    known: tuple[int, ...] = ()
+
+    def as_json(self) -> str:
+        return json.dumps(asdict(self))
+
+
+@dataclass
+class Sight:
+    """What was told, by all programs together. `at`: part and process that were being looked at last."""
+
+    holders: dict[int, dict[str, Any]] = field(default_factory=dict)
+    looked_at: set[int] = field(default_factory=set)
+    referenced: set[int] = field(default_factory=set)
+    refused: set[int] = field(default_factory=set)
+    asleep: set[int] = field(default_factory=set)
+    at: tuple[str, int] | None = None
+    descriptors: int = 0
+    ended: str | None = None
+    done: bool = False
+
+    def take(self, message: dict[str, Any], before: int) -> None:
+        """`before`: descriptors that earlier programs have counted."""
+        if "reading" in message:
+            self.at = (message["part"], message["reading"])
+            self.looked_at.add(message["reading"])
+        if "descriptors" in message:
+            self.descriptors = before + message["descriptors"]
+        if "holder" in message:
+            self._take_holder(message["holder"])
+        if "broke" in message:
+            self.ended = f"failed with {message['broke']}"
+        for name, pids in (("referenced", self.referenced), ("refused", self.refused), ("asleep", self.asleep)):
+            if name in message:
+                pids.add(message[name])
+        self.asleep.discard(message.get("woken", 0))
+        self.done = self.done or "done" in message
+
+    def _take_holder(self, told: dict[str, Any]) -> None:
+        identity = told["identity"]
+        before = self.holders.get(identity["pid"])
+        self.holders[identity["pid"]] = told
+        if before and before["identity"]["start_ticks"] == identity["start_ticks"]:
+            for name, how in before["devices"].items():
+                told["devices"][name] = sorted({*how, *told["devices"].get(name, ())})
+
+
+def read_holders(
+    nodes: GpuNodes,
+    environment: Sequence[str],
+    timeout_seconds: float,
+    proc: str = "/proc",
+    shared_memory: str = DIRECTORY,
+) -> Holders:
+    """`environment`: names of the variables to tell of each holder. `timeout_seconds`: how long one process may keep us; all, three times that."""
+    segments = read_segments(shared_memory)
+    sight = Sight()
+    unread = _look(
+        sight, ScanRequest(nodes.as_json(), tuple(environment), proc, device_of(shared_memory)), timeout_seconds
+    )
+    if sight.refused:
+        unread.append(Unread(_PROCESSES, _refusal(sight.refused, os.geteuid() == 0)))
+    for pid in sorted(sight.asleep):
+        why = "sleeps and cannot be interrupted: its mappings and environment were not read, not to hang with it"
+        unread.append(Unread(_named(pid, proc), why))
+    return Holders(
+        tuple(_holder(sight.holders[pid]) for pid in sorted(sight.holders)),
+        segments if unread else marked(segments, sight.referenced),
+        len(sight.looked_at),
+        sight.descriptors,
+        tuple(unread),
+    )
+
+
+def _look(sight: Sight, request: ScanRequest, timeout_seconds: float) -> list[Unread]:
+    """One program after the other until all was looked at; returns what kept each of them."""
+    unread: list[Unread] = []
+    end = time.monotonic() + _MOST_TIMEOUTS * timeout_seconds
+    while True:
+        speaker = Speaker(holders_child.__name__, request.as_json(), timeout_seconds)
+        before, sight.at = sight.descriptors, None
+        for message in speaker.messages(end - time.monotonic()):
+            sight.take(message, before)
+        silent = speaker.silent_seconds
+        if silent is None and not (sight.done or sight.ended):
+            sight.ended = speaker.ending()
+        speaker.leave()
+        if sight.done:
+            return unread
+        if silent is None or silent < timeout_seconds or sight.at is None:
+            unread.append(Unread(_PROCESSES, _breaking_off(sight, silent, timeout_seconds)))
+            return unread
+        part, pid = sight.at
+        unread.append(Unread(_named(pid, request.proc), f"did not answer within {timeout_seconds:g} seconds"))
+        request = replace(request, part=part, first=pid + 1, known=tuple(sorted(sight.holders)))
+
+
+def _refusal(pids: set[int], we_are_root: bool) -> str:
+    if not we_are_root:
+        return f"{len(pids)} processes of other users could not be looked into: run as root"
+    named = ", ".join(map(str, sorted(pids)[:_MOST_NAMED])) + (", ..." if len(pids) > _MOST_NAMED else "")
+    return f"{len(pids)} could not be looked into although we are root ({named}): a container or a security module keeps them from us"
+
+
+def _breaking_off(sight: Sight, silent_seconds: float | None, timeout_seconds: float) -> str:
+    at = "before it looked at any" if sight.at is None else f"at process {sight.at[1]}"
+    if silent_seconds is None:
+        return f"the program that looks at them {sight.ended} {at}"
+    if silent_seconds < timeout_seconds:
+        return f"looking at them took longer than {_MOST_TIMEOUTS * timeout_seconds:g} seconds and was broken off {at}"
+    return f"the program that looks at them said nothing within {timeout_seconds:g} seconds"
+
+
+def _named(pid: int, proc: str) -> str:
+    """The name is in the kernel's own memory: reading it does not hang."""
+    name = text_of(Path(proc) / str(pid) / "comm").strip()
+    return f"process {pid} ({name})" if name else f"process {pid}"
+
+
+def _holder(told: dict[str, Any]) -> Holder:
+    facts = {name: value for name, value in told.items() if name not in ("identity", "devices", "namespace_pids")}
+    return Holder(
+        identity=Identity(**told["identity"]),
+        namespace_pids=tuple(told["namespace_pids"]),
+        devices={name: tuple(how) for name, how in sorted(told["devices"].items())},
+        **facts,
+    )
