@@ -55,9 +55,11 @@ demo: packages collections ## The loop with the real engine on a test host: depl
 test-kill: packages collections ## Kill a play at every one of its tasks, and see each run after it come to the same state
 	$(IN_VENV) pytest tests/integration -m kill $(ARGS)
 
-benchmark: packages collections ## What a plan costs, and a run that has nothing to do, as ratios
+benchmark: packages collections ## What a plan costs, a run that has nothing to do, and a look for holders, as ratios
 	$(IN_VENV) env PYTHONPATH=.tree python benchmarks/plan_time.py
 	$(IN_VENV) env PYTHONPATH=.tree python benchmarks/no_change_run.py
+	@tests/tools/packages psmisc lsof
+	$(IN_VENV) env PYTHONPATH=.tree python benchmarks/holder_scan.py
 
 ##### Tools
 
