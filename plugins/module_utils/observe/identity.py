@@ -9,6 +9,7 @@ Nothing here waits for the process itself: `cmdline`, `environ` and `maps` do, a
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,12 +43,23 @@ def read_identity(pid: int, proc: Path = PROC) -> Identity | None:
 
 
 def control_group_of(pid: int, proc: Path = PROC) -> str:
-    """Path in version 2, or in systemd's own hierarchy where there is only version 1; "/" where it cannot be read."""
-    groups = {}
-    for line in text_of(proc / str(pid) / "cgroup").splitlines():
-        number, controllers, path = line.split(":", 2)
-        groups["0" if number == "0" else controllers] = path.removesuffix(DELETED)
-    return groups.get("0") or groups.get("name=systemd") or "/"
+    """Path in version 2, or in systemd's own hierarchy where there is only version 1; "/" where it cannot be read.
+
+    Version 1 takes a leader that has exited out of its group, but not the threads that live on.
+    """
+    folder = proc / str(pid)
+    group = _group(text_of(folder / "cgroup"))
+    others = _tasks(folder) if group == "/" else []
+    return next((found for found in (_group(text_of(task / "cgroup")) for task in others) if found != "/"), group)
+
+
+def start_of(pid: int, proc: Path = PROC) -> float | None:
+    """Seconds since 1970, as the clock of now counts them; None when there is no such process (any more)."""
+    fields = _fields(proc / str(pid))
+    if fields is None:
+        return None
+    booted = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    return booted + int(fields[_START_TICKS]) / os.sysconf("SC_CLK_TCK")
 
 
 def lineage_of(pid: int, proc: Path = PROC) -> frozenset[int]:
@@ -62,17 +74,28 @@ def lineage_of(pid: int, proc: Path = PROC) -> frozenset[int]:
 
 def standing_of(pid: int, proc: Path = PROC) -> Standing | None:
     """None when no task of the process lives. The leader comes first: it may have exited while others have not."""
-    tasks = proc / str(pid) / "task"
-    try:
-        names = sorted(os.listdir(tasks), key=int)
-    except OSError:
-        return None
-    for name in names:
-        fields = _fields(tasks / name)
+    for task in _tasks(proc / str(pid)):
+        fields = _fields(task)
         if fields and fields[0] not in _OVER:
-            channel = text_of(tasks / name / "wchan").strip()
+            channel = text_of(task / "wchan").strip()
             return Standing(fields[0], channel if channel not in ("", "0") else None)
     return None
+
+
+def _tasks(folder: Path) -> list[Path]:
+    try:
+        names = sorted(os.listdir(folder / "task"), key=int)
+    except OSError:
+        return []
+    return [folder / "task" / name for name in names]
+
+
+def _group(text: str) -> str:
+    groups = {}
+    for line in text.splitlines():
+        number, controllers, path = line.split(":", 2)
+        groups["" if number == "0" else controllers] = path.removesuffix(DELETED)
+    return groups.get("") or groups.get("name=systemd") or "/"
 
 
 def _fields(folder: Path) -> list[str] | None:
