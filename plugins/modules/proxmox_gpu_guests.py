@@ -1,0 +1,200 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: proxmox_gpu_guests
+short_description: See which guest of a Proxmox VE host has which GPU, and release what one guest has
+version_added: 0.1.0
+author: blackwell.inference contributors (@blackwell-inference)
+description:
+  - Runs on the host itself, as root, without further libraries.
+  - Knows a container's processes by their control group, a virtual machine by its QEMU process and what that has open of C(/dev/vfio).
+  - Releases the GPUs of one guest by a ladder, and climbs no further than was consented to. Processes of other guests and of the host are never touched,
+    no driver is unbound, no card is removed, and the host is never rebooted by this module.
+extends_documentation_fragment:
+  - blackwell.inference.attributes
+attributes:
+  check_mode:
+    support: full
+    details: Tells which rungs would be tried.
+  diff_mode:
+    support: none
+options:
+  state:
+    description: V(listed) looks and touches nothing; V(released) climbs the ladder until nothing of O(guest) holds its GPUs and they are in order.
+    type: str
+    choices: [listed, released]
+    default: listed
+  guest:
+    description: VMID of the guest whose GPUs are to be released; needed for O(state=released).
+    type: int
+  gpus:
+    description: PCI addresses of those of its GPUs that are to be released. Empty means all.
+    type: list
+    elements: str
+    default: []
+  consent:
+    description:
+      - How far to go; each includes those before it.
+      - V(processes) ends processes of a container one by one, V(guest_stop) stops the guest and starts it again afterwards, V(reset) resets a GPU that
+        nobody has open, V(reboot) agrees to lose the other guests too. Even then the module does not reboot; it ends in the state V(ignore:needs_reboot).
+    type: str
+    choices: [none, processes, guest_stop, reset, reboot]
+    default: none
+  unit:
+    description: With a container, a systemd unit inside. Only its processes are ended one by one, and then what is left of it is killed.
+    type: str
+  user:
+    description: With a container, the numeric user inside whose processes alone are ended one by one.
+    type: int
+  grace_seconds:
+    description: From TERM to KILL.
+    type: float
+    default: 30
+  deadline_seconds:
+    description: How long each rung may take.
+    type: float
+    default: 300
+  scan_timeout_seconds:
+    description: How long the processes of the host are waited for while they are looked through.
+    type: float
+    default: 20
+"""
+
+EXAMPLES = r"""
+- name: See who has the GPUs
+  blackwell.inference.proxmox_gpu_guests:
+  register: seen
+
+- name: End what one service in a container left behind
+  blackwell.inference.proxmox_gpu_guests:
+    state: released
+    guest: 101
+    unit: sglang-kimi.service
+    consent: processes
+"""
+
+RETURN = r"""
+guests:
+  description:
+    - The GPUs of the host, its guests with the processes that hold GPUs, and what became of the release.
+    - The command line and the environment of a process are never returned.
+  returned: always, but where the host could not be read
+  type: dict
+  sample:
+    schema: 1
+    gpus:
+      - {pci_address: "0000:01:00.0", device_id: "10de:2bb5", driver: nvidia, iommu_group: 17, device: nvidia0, guests: [101], holders: [4711]}
+    guests:
+      - vmid: 101
+        kind: lxc
+        name: inference
+        running: true
+        gpus: ["0000:01:00.0"]
+        holders:
+          - pid: 4711
+            guest_pid: 230
+            name: "sglang::schedul"
+            state: S
+            uid: 100999
+            guest_uid: 999
+            start_ticks: 123456
+            unit: sglang-kimi.service
+            devices: {nvidia0: [descriptor, mapping], nvidia-uvm: [descriptor]}
+    unread: []
+    release:
+      state: needs_consent
+      rungs: [{rung: processes, outcome: not_consented, what: "Ends process 4711 (sglang::schedul) of guest 101."}]
+      why: GPU 0000:01:00.0 is held by process 4711 (sglang::schedul) of guest 101.
+      next_step: "Set consent to processes: ends process 4711 (sglang::schedul) of guest 101."
+      consent_needed: processes
+      restarted: null
+"""
+
+import os
+import shutil
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError, ReleaseError
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
+from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.commands import run_for
+from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.door import HostDoor
+from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.ladder import foresee, release
+from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.reading import (
+    read_host,
+    require_proxmox,
+    scan_with,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.situation import (
+    CONSENTS,
+    Request,
+    guest_of,
+    wanted,
+)
+
+ARGUMENTS = {
+    "state": {"type": "str", "choices": ["listed", "released"], "default": "listed"},
+    "guest": {"type": "int"},
+    "gpus": {"type": "list", "elements": "str", "default": []},
+    "consent": {"type": "str", "choices": list(CONSENTS), "default": "none"},
+    "unit": {"type": "str"},
+    "user": {"type": "int"},
+    "grace_seconds": {"type": "float", "default": 30},
+    "deadline_seconds": {"type": "float", "default": 300},
+    "scan_timeout_seconds": {"type": "float", "default": 20},
+}
+
+NO_GUEST = (
+    "state released was asked for without guest: only what belongs to one given guest is released. "
+    "Give its VMID; state listed shows which guests have which GPU."
+)
+
+NO_SMI = (
+    "nvidia-smi is not on PATH, and the nvidia driver of this host has the GPUs: only it tells whether their memory is free. "
+    "Nothing was touched; install the driver's utilities of its version."
+)
+
+
+def run(module: AnsibleModule) -> None:
+    asked = module.params
+    if asked["state"] == "released" and asked["guest"] is None:
+        raise ReleaseError(NO_GUEST)
+    files = HostFiles()
+    require_proxmox(files, lambda name: shutil.which(name) is not None)
+    scan, node = scan_with(asked["scan_timeout_seconds"]), os.uname().nodename.partition(".")[0]
+    host = read_host(files, run_for, scan, node)
+    if asked["state"] == "listed":
+        module.exit_json(changed=False, guests={**host.as_dict(), "release": None})
+    guest = guest_of(host, asked["guest"])
+    addresses = wanted(host, guest, asked["gpus"])
+    selection = {name: asked[name] for name in ("consent", "unit", "user", "grace_seconds", "deadline_seconds")}
+    request = Request(guest.vmid, addresses, **selection)
+    request.require_sense(guest)
+    if shutil.which("nvidia-smi") is None and any(gpu.device for gpu in host.gpus if gpu.address in addresses):
+        raise ReleaseError(NO_SMI)
+    door = HostDoor(files, run_for, scan, node, request)
+    done = foresee(door.look(), request) if module.check_mode else release(door, request)
+    seen = read_host(files, run_for, scan, node) if done.acted and not module.check_mode else host
+    result = {"changed": done.acted, "guests": {**seen.as_dict(), "release": done.as_dict()}}
+    if done.why is None or module.check_mode or (done.state == "needs_reboot" and asked["consent"] == "reboot"):
+        module.exit_json(**result)
+    module.fail_json(msg=f"{done.why} {done.next_step}", **result)
+
+
+def main() -> None:
+    module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
+    try:
+        if os.geteuid() != 0:
+            raise ReleaseError("Processes of guests can only be seen by root: run this as root (become: true).")
+        run(module)
+    except InferenceError as error:
+        module.fail_json(msg=str(error), **error.details)
+
+
+if __name__ == "__main__":
+    main()
