@@ -48,7 +48,7 @@ class Holders:
 
 @dataclass(frozen=True)
 class ScanRequest:
-    """What the program is asked for. `part` and `first`: where to go on, at which process; `known`: holders found until then."""
+    """What the program is asked for. `part` and `first`: where to go on, at which process; `known`: those to tell of anyway."""
 
     nodes: dict[str, Any]
     environment: tuple[str, ...] = ()
@@ -108,12 +108,18 @@ def read_holders(
     timeout_seconds: float,
     proc: str = "/proc",
     shared_memory: str = DIRECTORY,
+    listed: Sequence[int] = (),
 ) -> Holders:
-    """`environment`: names of the variables to tell of each holder. `timeout_seconds`: how long one process may keep us; all, three times that."""
+    """`environment`: names of the variables to tell of each holder. `timeout_seconds`: how long one process may keep us; all, three times that.
+
+    `listed`: pids that are told of whatever they have open, as NVML lists them.
+    """
     segments = read_segments(shared_memory)
     sight = Sight()
     unread = _look(
-        sight, ScanRequest(nodes.as_json(), tuple(environment), proc, device_of(shared_memory)), timeout_seconds
+        sight,
+        ScanRequest(nodes.as_json(), tuple(environment), proc, device_of(shared_memory), known=tuple(listed)),
+        timeout_seconds,
     )
     if sight.refused:
         unread.append(Unread(_PROCESSES, _refusal(sight.refused, os.geteuid() == 0)))
@@ -149,7 +155,7 @@ def _look(sight: Sight, request: ScanRequest, timeout_seconds: float) -> list[Un
             return unread
         part, pid = sight.at
         unread.append(Unread(_named(pid, request.proc), f"did not answer within {timeout_seconds:g} seconds"))
-        request = replace(request, part=part, first=pid + 1, known=tuple(sorted(sight.holders)))
+        request = replace(request, part=part, first=pid + 1, known=tuple(sorted({*sight.holders, *request.known})))
 
 
 def _refusal(pids: set[int], we_are_root: bool) -> str:

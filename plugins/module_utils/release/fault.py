@@ -50,7 +50,8 @@ class Fault:
         return self.what
 
     def as_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "what": self.what, "time": iso(self.time_seconds), "line": self.line}
+        place = {"kind": self.kind, "pci_address": self.pci_address}
+        return {**place, "what": self.what, "time": iso(self.time_seconds), "line": self.line}
 
 
 def broken_gpus(entries: Sequence[KernelEntry], selected: Collection[str] | None) -> Iterator[Fault]:

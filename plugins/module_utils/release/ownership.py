@@ -52,13 +52,15 @@ class Selection:
 class Judgement:
     """`owner`: "ours", "protected" or "not_ours". `blocks`: no GPU is free while this process has it.
 
-    `tolerated`: nor does the memory that it uses count against a free GPU.
+    `tolerated`: nor does the memory that it uses count against a free GPU. `of_running_unit`: stopping the unit ends it, or
+    makes it ours.
     """
 
     owner: str
     why: str
     blocks: bool
     tolerated: bool = False
+    of_running_unit: bool = False
 
 
 def selection(
@@ -105,23 +107,32 @@ def judge(holder: Holder, selected: Selection, gpus: Gpus) -> Judgement:
     allowed = _allowed_by(holder, selected.allow)
     if allowed:
         return Judgement("protected", f"It may keep the GPUs open: allow names {allowed}.", False, True)
+    working = _works_for_unit(holder, selected)
+    if working:
+        ends_with_it = _is_in_unit(holder, selected) or _matches(holder, selected)
+        return Judgement("protected", working, blocks, of_running_unit=ends_with_it)
     owner, why = _owner(holder, selected)
     return Judgement(owner, why, blocks)
+
+
+def _works_for_unit(holder: Holder, selected: Selection) -> str | None:
+    """Why it belongs to the start of the unit that runs now."""
+    if selected.running_since is None or holder.started < selected.running_since - _CLOCK_SECONDS:
+        return None
+    if _is_in_unit(holder, selected):
+        return f"It belongs to {selected.unit}, which runs: `systemctl stop {selected.unit}` ends it."
+    if selected.environment and _has_environment(holder, selected):
+        return (
+            f"It has the environment of {selected.unit} and started since that did, so it may be at work for it: "
+            f"`systemctl stop {selected.unit}` first, then release again."
+        )
+    return None
 
 
 def _owner(holder: Holder, selected: Selection) -> tuple[str, str]:
     if holder.identity.pid in selected.spared:
         return "protected", "This task runs below it. Run the task from a process that has no GPU open."
-    of_unit = _is_in_unit(holder, selected)
-    young = selected.running_since is not None and holder.started >= selected.running_since - _CLOCK_SECONDS
-    if of_unit and young:
-        return "protected", f"It belongs to {selected.unit}, which runs: `systemctl stop {selected.unit}` ends it."
-    if young and selected.environment and _has_environment(holder, selected):
-        return "protected", (
-            f"It has the environment of {selected.unit} and started since that did, so it may be at work for it: "
-            f"`systemctl stop {selected.unit}` first, then release again."
-        )
-    if of_unit:
+    if _is_in_unit(holder, selected):
         return "ours", f"It is left over in the control group of {selected.unit}."
     if holder.container is not None:
         return "not_ours", _in_container(holder.container)

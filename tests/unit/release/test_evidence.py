@@ -283,6 +283,7 @@ def test_as_the_module_returns_it() -> None:
         "faults": [
             {
                 "kind": "oops",
+                "pci_address": None,
                 "what": "kernel broke in nvidia_uvm",
                 "time": "2026-11-30T10:00:00Z",
                 "line": "BUG: kernel NULL pointer dereference, address: 0000000000000000",

@@ -1,0 +1,99 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The machine that a release works on. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_nodes import read_gpu_nodes
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Identity
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders import read_holders
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import lineage_of, start_of
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel_log import read_kernel_log
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_use import read_use
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.shared_memory import Segment
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import Run, show_properties
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.virtualisation import read_virtualisation
+from ansible_collections.blackwell.inference.plugins.module_utils.release import killer
+from ansible_collections.blackwell.inference.plugins.module_utils.release.evidence import Evidence, read_evidence
+from ansible_collections.blackwell.inference.plugins.module_utils.release.killer import Ending
+from ansible_collections.blackwell.inference.plugins.module_utils.release.look import Look, look_at
+from ansible_collections.blackwell.inference.plugins.module_utils.release.ownership import Selection, selection
+from ansible_collections.blackwell.inference.plugins.module_utils.release.place import read_place
+from ansible_collections.blackwell.inference.plugins.module_utils.release.request import ReleaseRequest
+
+_PROPERTIES = ("ActiveState", "ControlGroup", "MainPID", "ExecMainStartTimestamp")
+
+
+class LocalHost:
+    """This machine. `detected_virtualisation`: the word of systemd-detect-virt, None where it is silent."""
+
+    def __init__(self, request: ReleaseRequest, run: Run, detected_virtualisation: str | None) -> None:
+        self._request = request
+        self._files = HostFiles()
+        self._unit = show_properties(run, request.unit, _PROPERTIES) if request.unit else {}
+        self._place = read_place(read_virtualisation(self._files, detected_virtualisation))
+        self._selection = self._read_selection()
+
+    def look(self, survivors: Collection[int] = ()) -> Look:
+        """NVML goes first: its own process has the GPUs open, and is gone when holders are looked for."""
+        request = self._request
+        reading = read_use(self._files, request.nvml_library, request.nvml_timeout_seconds)
+        listed = {pid for gpu in reading.gpus for pid in gpu.processes or ()}
+        scan = read_holders(
+            read_gpu_nodes(), tuple(request.environment), request.scan_timeout_seconds, listed=sorted(listed)
+        )
+        return look_at(reading, scan, self._place, self._selection, request.gpus, request.idle_memory_bytes, survivors)
+
+    def evidence(self, look: Look) -> Evidence:
+        """Of the selected GPUs; of all where NVML does not tell which is where."""
+        addresses = [gpu.pci_address for gpu in look.reading.gpus if gpu.index in look.selected]
+        known = [address for address in addresses if address is not None]
+        since = self._request.evidence_since or self._unit.get("ExecMainStartTimestamp") or None
+        return read_evidence(read_kernel_log(since), known if known and len(known) == len(addresses) else None)
+
+    def end(self, identities: Iterable[Identity], grace_seconds: float, deadline: float) -> dict[int, Ending]:
+        return killer.end(identities, grace_seconds, deadline)
+
+    def remove(self, segment: Segment) -> bool:
+        """Only while it is the file that was found unused: a name can be taken again at any time."""
+        path = Path(segment.path)
+        try:
+            found = path.lstat()
+            if (found.st_ino, found.st_uid, found.st_mtime) != (segment.inode, segment.uid, segment.modified):
+                return False
+            path.unlink()
+        except OSError:
+            return False
+        return True
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def _read_selection(self) -> Selection:
+        request = self._request
+        return selection(
+            unit=request.unit,
+            control_group=self._unit.get("ControlGroup") or None,
+            running_since=self._running_since(),
+            uid=request.uid,
+            environment=request.environment,
+            allow=request.allow,
+            spared=lineage_of(os.getpid()),
+        )
+
+    def _running_since(self) -> float | None:
+        """While systemd itself stops the unit, or it runs without a main process, all that is in it counts as of the running one."""
+        state, main = self._unit.get("ActiveState"), int(self._unit.get("MainPID") or 0)
+        if main > 0:
+            return start_of(main)
+        return 0.0 if state in ("active", "reloading", "deactivating") else None

@@ -1,0 +1,115 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The release from end to end: look, end what is ours, look until it is proven. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Protocol
+
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ReleaseError
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Identity
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.shared_memory import Segment
+from ansible_collections.blackwell.inference.plugins.module_utils.release.evidence import Evidence
+from ansible_collections.blackwell.inference.plugins.module_utils.release.killer import Ending
+from ansible_collections.blackwell.inference.plugins.module_utils.release.look import Held, Look
+from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import Proof
+from ansible_collections.blackwell.inference.plugins.module_utils.release.report import (
+    Leftover,
+    ReleaseReport,
+    obstacles,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.release.request import ReleaseRequest
+from ansible_collections.blackwell.inference.plugins.module_utils.release.window import Window
+
+
+class Host(Protocol):
+    """The door to the machine; in a unit test a script of looks."""
+
+    def look(self, survivors: Collection[int] = ()) -> Look: ...
+
+    def evidence(self, look: Look) -> Evidence: ...
+
+    def end(self, identities: Iterable[Identity], grace_seconds: float, deadline: float) -> dict[int, Ending]: ...
+
+    def remove(self, segment: Segment) -> bool: ...
+
+    def now(self) -> float: ...
+
+    def sleep(self, seconds: float) -> None: ...
+
+
+def list_holders(host: Host, request: ReleaseRequest) -> ReleaseReport:
+    """One look; nothing is touched."""
+    look = host.look()
+    evidence = host.evidence(look)
+    found = tuple(Leftover(segment) for segment in _leftovers(look, request))
+    return ReleaseReport(
+        look.proof, obstacles(look, evidence), tuple(look.held.values()), evidence, _unread(look, evidence), found
+    )
+
+
+def release(host: Host, request: ReleaseRequest) -> ReleaseReport:
+    """Ends what is ours and waits for the proof, at most `deadline_seconds`. A hardware fault in the kernel log ends it before anything is touched."""
+    deadline = host.now() + request.deadline_seconds
+    first = host.look()
+    evidence = host.evidence(first)
+    if evidence.hardware:
+        held = tuple(first.held.values())
+        return ReleaseReport(first.proof, obstacles(first, evidence), held, evidence, _unread(first, evidence), acted=True)
+    if first.ours and host.now() >= deadline:
+        raise ReleaseError(
+            f"Looking for holders took longer than deadline_seconds, {request.deadline_seconds:g}. Nothing was signalled; raise it."
+        )
+    endings = host.end((held.holder.identity for held in first.ours), request.grace_seconds, deadline)
+    last, proof = _prove(host, request, deadline, endings)
+    removed = tuple(Leftover(segment, host.remove(segment)) for segment in _leftovers(last, request))
+    return ReleaseReport(
+        proof=proof,
+        obstacles=obstacles(last, evidence),
+        held=(*first.held.values(), *_later(first, last)),
+        evidence=evidence,
+        unread=_unread(last, evidence),
+        leftovers=removed,
+        endings=endings,
+        acted=True,
+    )
+
+
+def _prove(host: Host, request: ReleaseRequest, deadline: float, endings: dict[int, Ending]) -> tuple[Look, Proof]:
+    survivors = [pid for pid, ending in endings.items() if ending.outcome == "survived_kill"]
+    window = Window(request.polls)
+    while True:
+        look = host.look(survivors)
+        proof = look.proof
+        window = window.after(proof)
+        if window.proven or _will_not_change(look) or host.now() + request.poll_seconds > deadline:
+            return look, window.conclude(proof)
+        host.sleep(request.poll_seconds)
+
+
+def _will_not_change(look: Look) -> bool:
+    """Memory is given back late, by processes that are gone; one that is seen and not to be ended, and a card that wants a reset, stay."""
+    return look.proof.state in ("held", "needs_reboot") or any(
+        gpu.use.recovery_action not in (None, "none") or gpu.use.state != "ok" for gpu in look.proof.gpus
+    )
+
+
+def _later(first: Look, last: Look) -> tuple[Held, ...]:
+    """Who was not there at first. What is ours among them was started again by something."""
+    known = {held.holder.identity for held in first.held.values()}
+    return tuple(held for held in last.held.values() if held.holder.identity not in known)
+
+
+def _leftovers(look: Look, request: ReleaseRequest) -> list[Segment]:
+    """Shared memory of the service's user that nobody has any more; none of root's, who is everybody's."""
+    if not request.leftovers or not request.uid or request.uid < 0:
+        return []
+    return [item for item in look.scan.segments if item.uid == request.uid and not item.referenced]
+
+
+def _unread(look: Look, evidence: Evidence) -> tuple[Unread, ...]:
+    log = (Unread("kernel log", evidence.why_not),) if evidence.why_not else ()
+    return (*look.reading.unread, *look.scan.unread, *log)

@@ -1,0 +1,150 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is told of a release: `release` of docs/interface.md. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+import pwd
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.shared_memory import Segment
+from ansible_collections.blackwell.inference.plugins.module_utils.release.evidence import Evidence
+from ansible_collections.blackwell.inference.plugins.module_utils.release.finding import Finding
+from ansible_collections.blackwell.inference.plugins.module_utils.release.killer import Ending
+from ansible_collections.blackwell.inference.plugins.module_utils.release.look import Held, Look
+from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import Proof
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """What stands in the way beside what is ours and the running unit; `state`: that of a GPU, or hardware_fault."""
+
+    state: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Leftover:
+    segment: Segment
+    removed: bool = False
+
+
+@dataclass(frozen=True)
+class ReleaseReport:
+    """`proof`: of the last look. `held`: who was listed first and what appeared later. `endings`: by pid; empty when nothing was to be ended."""
+
+    proof: Proof
+    obstacles: tuple[Obstacle, ...]
+    held: tuple[Held, ...]
+    evidence: Evidence
+    unread: tuple[Unread, ...]
+    leftovers: tuple[Leftover, ...] = ()
+    endings: Mapping[int, Ending] = field(default_factory=dict)
+    acted: bool = False
+
+    @property
+    def finding(self) -> Finding:
+        """A hardware fault goes before all: what was not to be started on is not to be called free."""
+        if self.evidence.hardware:
+            return Finding(self.proof.state, self.evidence.why, self.evidence.next_step)
+        return self.proof.finding
+
+    @property
+    def succeeded(self) -> bool:
+        return self.proof.state == "released" and not self.evidence.hardware
+
+    @property
+    def selected(self) -> tuple[int, ...]:
+        return tuple(held.pid for held in self.held if held.ours and self._outcome(held) != "respawned")
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything was ended or removed; of a look alone, whether it would be."""
+        if self.acted:
+            return any(ending.signals for ending in self.endings.values()) or any(
+                item.removed for item in self.leftovers
+            )
+        return bool(self.selected or self.leftovers)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "state": self.proof.state,
+            "why": self.finding.why,
+            "next_step": self.finding.next_step,
+            "obstacles": [asdict(obstacle) for obstacle in self.obstacles],
+            "selected": list(self.selected),
+            "gpus": [gpu.as_dict() for gpu in self.proof.gpus],
+            "holders": [self._holder(held) for held in self.held],
+            "leftovers": [
+                {"path": item.segment.path, "size_bytes": item.segment.size_bytes, "removed": item.removed}
+                for item in self.leftovers
+            ],
+            "kernel": self.evidence.as_dict(),
+            "unread": [asdict(item) for item in self.unread],
+        }
+
+    def _outcome(self, held: Held) -> str | None:
+        """None of what was only listed."""
+        if not self.acted:
+            return None
+        ending = self.endings.get(held.pid)
+        if ending is not None:
+            return ending.outcome
+        return "respawned" if held.ours else held.judgement.owner
+
+    def _holder(self, held: Held) -> dict[str, Any]:
+        holder, identity = held.holder, held.holder.identity
+        ending = self.endings.get(held.pid)
+        return {
+            "pid": identity.pid,
+            "namespace_pids": list(holder.namespace_pids),
+            "name": holder.name,
+            "executable": identity.executable,
+            "user": _user(identity.uid),
+            "uid": identity.uid,
+            "start_ticks": identity.start_ticks,
+            "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(holder.started)),
+            "state": ending.state if ending is not None and ending.state else holder.state,
+            "live_threads": holder.live_threads,
+            "parent_pid": holder.parent_pid,
+            "unit": holder.unit,
+            "control_group": identity.control_group,
+            "container": holder.container,
+            "devices": {name: list(how) for name, how in holder.devices.items()},
+            "gpus": sorted(held.claim.gpus),
+            "gpu_memory_bytes": {str(index): size for index, size in holder.gpu_memory_bytes.items()},
+            "owner": held.judgement.owner,
+            "why": held.judgement.why,
+            "blocks": held.judgement.blocks,
+            "outcome": self._outcome(held),
+            "signals": list(ending.signals) if ending is not None else [],
+            "wait_channel": ending.wait_channel if ending is not None else None,
+        }
+
+
+def obstacles(look: Look, evidence: Evidence) -> tuple[Obstacle, ...]:
+    """Judged as if the running unit were stopped and what is ours were gone, so that it can be told before anything is."""
+    proof = look.proof_without([pid for pid, held in look.held.items() if held.leaves])
+    findings = [proof.finding, *(gpu.finding for gpu in proof.gpus)]
+    told = {f"{finding.why} {finding.next_step}": finding.state for finding in findings if finding.why}
+    if len(proof.gpus) > 1 and proof.finding.why and "In the same state" in proof.finding.why:
+        told = {f"{proof.finding.why} {proof.finding.next_step}": proof.finding.state}
+    faults = evidence.sentence()
+    first = (Obstacle("hardware_fault", faults),) if faults else ()
+    return (*first, *(Obstacle(state, message) for message, state in told.items()))
+
+
+def _user(uid: int) -> str:
+    """The name of the user, or the number where it has none."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
