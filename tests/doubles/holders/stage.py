@@ -223,7 +223,7 @@ def node_numbers() -> list[Number]:
 
 @contextmanager
 def stage(site: Site, directory: Path, name: str, executables: Iterable[str]) -> Iterator[Stage]:
-    """A booted host of its own, with the users that holders need, and the program under each of these names."""
+    """A booted host of its own, with the users that holders need, and the program under each of these names. OTHER_USER can log in, too."""
     tree = directory / "dress"
     tree.mkdir()
     dress(load(MACHINE), tree, node_numbers())
@@ -239,6 +239,7 @@ def stage(site: Site, directory: Path, name: str, executables: Iterable[str]) ->
         made.shell(
             f"useradd --system {USER}\nuseradd --create-home {OTHER_USER}\nmkdir {OUTPUT} /mnt/own\nmkdir -p /run/fake-nvml\n"
             f"mkdir -m 1777 {memory}\n"
+            f"cp -a /root/.ssh /home/{OTHER_USER}/\nchown -R {OTHER_USER}:{OTHER_USER} /home/{OTHER_USER}/.ssh\n"
         )
         yield made
     finally:

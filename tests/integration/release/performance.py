@@ -12,12 +12,28 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.blackwell.inference.tests.doubles.holders.stage import MARK, USER, Stage, holder
-from ansible_collections.blackwell.inference.tests.integration.release.situations import ENGINE, Player, Scene, Shows
+from ansible_collections.blackwell.inference.tests.doubles.holders.stage import (
+    MARK,
+    OTHER_USER,
+    PROGRAMS,
+    USER,
+    Stage,
+    holder,
+)
+from ansible_collections.blackwell.inference.tests.integration.release.situations import (
+    ANOTHER_USERS,
+    DEAD_RANKS,
+    ENGINE,
+    MAPPED,
+    Player,
+    Scene,
+    Shows,
+)
+from ansible_collections.blackwell.inference.tests.signals.tracer import Sent, signals_traced
 from ansible_collections.blackwell.inference.tests.testhost.site import CHECKOUT
 
 MODULE = "blackwell.inference.gpu_release"
@@ -93,27 +109,131 @@ def come_on_as_unit(stage: Stage, player: Player) -> int:
 
 
 def clear(stage: Stage, scene: Scene) -> None:
-    """Every holder of the host, whoever started it, and what it used."""
-    units = " ".join(sorted({player.unit for player in scene.players if player.unit}))
+    """Every holder of the host goes, whoever started it, and what it used."""
+    units = " ".join(player.unit for player in scene.players if player.unit)
     stage.shell(
-        f"systemctl stop {units} 2>/dev/null || :\nsystemctl kill --signal=KILL 'holder-*.scope' 'docker-*.scope' 2>/dev/null || :\n"
-        "for exe in /proc/[0-9]*/task/*/exe; do case $(readlink $exe || :) in\n"
-        "  /opt/holders/*) task=${exe%/task/*}; kill -KILL ${task#/proc/} || :;;\nesac; done 2>/dev/null\n"
-        "while pgrep -u sglang,other >/dev/null; do sleep 0.05; done\n"
-        f"rm -f /run/fake-nvml/*/* /run/systemd/system/{ENGINE}.service\nsystemctl reset-failed\n"
+        f"systemctl stop {units} || :\nsystemctl kill --signal=KILL 'holder-*.scope' 'docker-*.scope' || :\n"
+        f"holders() {{ ls -l /proc/[0-9]*/task/*/exe 2>&1 | sed -n 's,.* /proc/\\([0-9]*\\)/.* -> {PROGRAMS}/.*,\\1,p'; }}\n"
+        'while found=$(holders) && [ "$found" ]; do kill -KILL $found || :; sleep 0.05; done\n'
+        "rm -f /run/fake-nvml/*/* /dev/shm/psm_*\nsystemctl reset-failed\n"
     )
     for gpu in scene.described:
         stage.describe(gpu)
 
 
 def leave_shared_memory(stage: Stage) -> None:
-    """A dead rank's, another user's, and one that a process of ours still has mapped."""
-    stage.shell(
-        f"install -o sglang -m 600 /etc/hostname {DEAD_RANKS}\ninstall -o other -m 600 /etc/hostname {ANOTHER_USERS}\n"
+    """What a dead rank of ours left, and another user's."""
+    for user, path in ((USER, DEAD_RANKS), (OTHER_USER, ANOTHER_USERS)):
+        stage.shell(f"install -o {user} -m 600 /etc/hostname {path}")
+
+
+def shared_memory_of(stage: Stage) -> set[str]:
+    return {path for path in (DEAD_RANKS, ANOTHER_USERS, MAPPED) if (stage.root / path.lstrip("/")).exists()}
+
+
+@dataclass(frozen=True)
+class Act:
+    """One performance, and what was seen of it. `sent`: what the kernel saw while the module released; pids are the machine's own there."""
+
+    scene: Scene
+    pids: dict[str, int]
+    listed: dict[str, Any]
+    checked: dict[str, Any]
+    released: dict[str, Any]
+    alive_before_release: set[str]
+    alive_after_release: set[str]
+    shared_memory: set[str]
+    sent_before_release: list[Sent]
+    sent: list[Sent]
+    outside: dict[int, int]
+
+    @staticmethod
+    def release(result: dict[str, Any]) -> dict[str, Any]:
+        if "release" not in result:
+            raise AssertionError(f"The module told nothing of the release: {result.get('msg', result)}")
+        told: dict[str, Any] = result["release"]
+        return told
+
+    def of_players(self, result: dict[str, Any], key: str) -> dict[str, Any]:
+        told = {holder["pid"]: holder[key] for holder in self.release(result)["holders"]}
+        return {name: told.get(pid, "not listed") for name, pid in self.pids.items()}
+
+    def selected(self, result: dict[str, Any]) -> set[str]:
+        names = {pid: name for name, pid in self.pids.items()}
+        return {names.get(pid, f"stranger {pid}") for pid in self.release(result)["selected"]}
+
+    @property
+    def ours(self) -> set[str]:
+        return {player.name for player in self.scene.players if player.owner == "ours"}
+
+    def leftovers(self, result: dict[str, Any]) -> dict[str, bool]:
+        return {segment["path"]: segment["removed"] for segment in self.release(result)["leftovers"]}
+
+    @property
+    def named(self) -> dict[int, str]:
+        """Players by the machine's pid."""
+        return {self.outside[pid]: name for name, pid in self.pids.items()}
+
+    @property
+    def to_players(self) -> list[Sent]:
+        """Whoever sent it but the player itself: one that is traced puts a signal back into its own queue when it is killed over it."""
+        return [each for each in self.sent if each.target_pid in self.named and each.sender_pid != each.target_pid]
+
+    def signals_of_players(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for each in self.to_players:
+            found.setdefault(self.named[each.target_pid], []).append(each.name)
+        return found
+
+    def stray_signals(self) -> list[Sent]:
+        """What those who signalled a player also sent, but to their own children: those are Python too."""
+        killers = {each.sender_pid for each in self.to_players}
+        players = set(self.named)
+        return [
+            each
+            for each in self.sent
+            if each.sender_pid in killers
+            and each.target_pid not in players
+            and not each.target_name.startswith("python")
+        ]
+
+    def signalled_pids(self) -> set[int]:
+        """As the host knows them."""
+        inside = {outside: pid for pid, outside in self.outside.items()}
+        return {inside[sent.target_pid] for sent in self.sent if sent.target_pid in inside}
+
+
+def perform(stage: Stage, scene: Scene) -> Act:
+    """List, check and release, while the kernel's own record of signals runs."""
+    options = options_of(scene)
+    with played(stage, scene) as pids:
+        if scene.shared_memory_left:
+            leave_shared_memory(stage)
+        names = {pid: name for name, pid in pids.items()}
+        outside = stage.outside_pids()
+        with signals_traced() as before:
+            listed = gpu_release(stage, "listed", **options)
+            checked = gpu_release(stage, "released", "--check", **options)
+        alive_before = stage.alive(pids.values())
+        with signals_traced() as trace:
+            released = gpu_release(stage, "released", **options)
+        alive_after = stage.alive(pids.values())
+        outside = {**stage.outside_pids(), **outside}
+        shared_memory = shared_memory_of(stage)
+    players = {outside[pid] for pid in pids.values()}
+    return Act(
+        scene,
+        pids,
+        listed,
+        checked,
+        released,
+        {names[pid] for pid in alive_before},
+        {names[pid] for pid in alive_after},
+        shared_memory,
+        [each for each in before.sent() if each.target_pid in players],
+        trace.sent(),
+        outside,
     )
-
-
-DEAD_RANKS, ANOTHER_USERS, MAPPED = "/dev/shm/psm_dead", "/dev/shm/psm_others", "/dev/shm/psm_mapped"
 
 
 def seen(stage: Stage, pid: int) -> Shows:
@@ -159,11 +279,3 @@ def differences(shown: Shows, wanted: Shows) -> dict[str, Any]:
         if expected is not None and not same:
             found[name] = there
     return found
-
-
-def wait_until_gone(stage: Stage, pids: Iterable[int]) -> None:
-    deadline = time.monotonic() + 10
-    while left := [pid for pid in pids if stage.states(pid)]:
-        if time.monotonic() > deadline:
-            raise AssertionError(f"Processes {left} are still there.")
-        time.sleep(0.05)

@@ -36,6 +36,7 @@ ENGINE = "sglang-kimi"
 NEIGHBOUR = "sglang-qwen"
 DOCKER = f"docker-{'4f0c2a9b' * 8}"
 OWN_NODES = "/mnt/own"
+DEAD_RANKS, ANOTHER_USERS, MAPPED = "/dev/shm/psm_dead", "/dev/shm/psm_others", "/dev/shm/psm_mapped"
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,10 @@ class Player:
     says: str = ""
 
     @property
+    def listed_gpus(self) -> list[int]:
+        return [self.gpu]
+
+    @property
     def survives(self) -> bool:
         return self.outcome != "exited"
 
@@ -91,6 +96,8 @@ class Scene:
     selected_gpus: tuple[int, ...] = ()
     described: dict[int, dict[str, Any]] = field(default_factory=dict)
     respawns: tuple[str, ...] = ()
+    shared_memory_removed: tuple[str, ...] = ()
+    shared_memory_left: frozenset[str] = frozenset()
 
 
 def victim(name: str, gpu: int, command: Command, *signals: str, **more: Any) -> Player:
@@ -105,12 +112,12 @@ def scoped(name: str, command: Command) -> Command:
     return in_scope(f"holder-{name}", command)
 
 
-def daemon(executable: str, gpu: int, **more: Any) -> Player:
+def daemon(executable: str, gpu: int, *more: str, gib: int = 2) -> Player:
     """A program of the driver's by its executable, and one of ours by all else."""
     return bystander(
         executable,
         gpu,
-        scoped(executable, ours(context(gpu, name=executable, **more))),
+        scoped(executable, ours(context(gpu, *more, gib=gib, name=executable))),
         "protected",
         shows=Shows(executable=executable),
     )
@@ -140,9 +147,17 @@ LEFT_BY_ITS_UNIT = victim(
     settings={"KillMode": "process"},
     left_behind=True,
 )
+ASLEEP_IN_UNIT = replace(
+    LEFT_BY_ITS_UNIT,
+    name="uninterruptible",
+    gpu=5,
+    command=under_a_parent(context(5, "--vfork")),
+    shows=replace(IN_UNIT, parent=1, state="D"),
+)
+"""Nothing but its control group shows that it is ours: reading the environment of one in state D could hang."""
 
 ALL_OURS = Scene(
-    "whatever way of ours holds a GPU is ended, and who only watches is let be",
+    "all ours",
     (
         victim("plain", 0, under_a_parent(ours(context(0))), shows=Shows(nodes=(node(0), *CLIENT))),
         victim("reparented", 1, scoped("reparented", ours(context(1, "--reparent"))), shows=Shows(parent=1)),
@@ -175,18 +190,20 @@ ALL_OURS = Scene(
             shows=Shows(nodes=(f"{OWN_NODES}/card", f"{OWN_NODES}/uvm"), other_mounts=True),
         ),
         victim("ignores-term", 7, scoped("ignores-term", ours(context(7, "--ignore-term"))), "TERM", "KILL"),
-        victim("uninterruptible", 0, scoped("uninterruptible", ours(context(0, "--vfork"))), shows=Shows(state="D")),
         LEFT_BY_ITS_UNIT,
         daemon("nvidia-persistenced", 0, gib=0),
-        daemon("nv-hostengine", 1, gib=0),
+        daemon("nv-hostengine", 1, "--share", MAPPED, gib=0),
         *watchers(),
     ),
     dict.fromkeys(range(8), "released"),
     "released",
+    shared_memory_removed=(DEAD_RANKS,),
+    shared_memory_left=frozenset({ANOTHER_USERS, MAPPED}),
 )
+"""Whatever way of ours holds a GPU is ended, and who only watches is let be."""
 
 SOME_OF_OTHERS = Scene(
-    "what is not ours, and what no signal ends, keeps its GPU and is not touched",
+    "some of others",
     (
         daemon("nvidia-cuda-mps-server", 0),
         victim("beside-mps", 0, scoped("beside-mps", ours(context(0)))),
@@ -209,7 +226,7 @@ SOME_OF_OTHERS = Scene(
         ),
         bystander("in-docker", 4, in_scope(DOCKER, ours(context(4))), "not_ours", says="docker stop"),
         daemon("qemu-system-x86_64", 4),
-        victim("alone", 5, scoped("alone", ours(context(5)))),
+        ASLEEP_IN_UNIT,
         victim("supervised", 6, scoped("supervised", ours(again_and_again(context(6))))),
         Player(
             "unkillable",
@@ -227,9 +244,10 @@ SOME_OF_OTHERS = Scene(
     described={2: {"processes": [{"pid": 4000000, "used_bytes": 9 * GIB, "hidden": True}]}},
     respawns=("supervised",),
 )
+"""What is not ours, and what no signal ends, keeps its GPU and is not touched."""
 
 BESIDE_THE_RUNNING_UNIT = Scene(
-    "what an earlier start of the unit left is ended, and the unit that runs is not touched",
+    "beside the running unit",
     (
         LEFT_BY_ITS_UNIT,
         bystander(
@@ -251,5 +269,6 @@ BESIDE_THE_RUNNING_UNIT = Scene(
     options={"deadline_seconds": 4},
     selected_gpus=(7,),
 )
+"""What an earlier start of the unit left is ended, and the unit that runs is not touched."""
 
 SCENES = (ALL_OURS, SOME_OF_OTHERS, BESIDE_THE_RUNNING_UNIT)
