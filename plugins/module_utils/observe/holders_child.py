@@ -20,7 +20,7 @@ from typing import Any, Callable
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_files import GpuFiles
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_nodes import GpuNodes
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import read_identity
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import epoch_of, read_identity
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import environment_of, unit_of
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.process_task import (
     container_of,
@@ -48,8 +48,6 @@ class Scanner:
         nodes = GpuNodes.from_json(request["nodes"])
         self.files = GpuFiles(self.proc, nodes, memory and (memory[0], memory[1]), self.refer)
         self._referenced: set[int] = set()
-        self._booted = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
-        self._ticks = os.sysconf("SC_CLK_TCK")
 
     def refer(self, inode: int) -> None:
         if inode not in self._referenced:
@@ -132,7 +130,7 @@ class Scanner:
                 "namespace_pids": namespace_pids(text_of(proc / str(pid) / "status"), pid),
                 "unit": unit_of(living, proc),
                 "container": container_of(text_of(proc / str(living) / "cgroup")),
-                "started": self._booted + task.start_ticks / self._ticks,
+                "started": epoch_of(task.start_ticks),
                 "devices": {name: [how] for name in sorted(names)},
                 "environment": environment,
             }

@@ -16,12 +16,10 @@ from pathlib import Path
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Identity
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import PROC
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.process_task import task_of, tasks_of
 
 DELETED = " (deleted)"
 """What the kernel puts behind the name of an executable or a control group that has been removed since."""
-
-_PARENT, _START_TICKS = 1, 19  # in the fields that follow the name, which may hold blanks and parentheses
-_OVER = ("Z", "X")
 
 
 @dataclass(frozen=True)
@@ -35,31 +33,35 @@ class Standing:
 def read_identity(pid: int, proc: Path = PROC) -> Identity | None:
     """None when there is no such process (any more)."""
     folder = proc / str(pid)
-    fields = _fields(folder)
+    task = task_of(str(proc), pid)
     uid = _real_uid(text_of(folder / "status"))
-    if fields is None or uid is None:
+    if task is None or uid is None:
         return None
-    return Identity(pid, int(fields[_START_TICKS]), control_group_of(pid, proc), uid, _executable(folder))
+    return Identity(pid, task.start_ticks, control_group_of(pid, proc), uid, _executable(folder))
 
 
 def control_group_of(pid: int, proc: Path = PROC) -> str:
-    """Path in version 2, or in systemd's own hierarchy where there is only version 1; "/" where it cannot be read.
+    """Path in version 2, or in systemd's own hierarchy where that is of version 1; "/" where it cannot be read.
 
     Version 1 takes a leader that has exited out of its group, but not the threads that live on.
     """
     folder = proc / str(pid)
     group = _group(text_of(folder / "cgroup"))
-    others = _tasks(folder) if group == "/" else []
-    return next((found for found in (_group(text_of(task / "cgroup")) for task in others) if found != "/"), group)
+    others = tasks_of(str(proc), pid) if group == "/" else []
+    found = (_group(text_of(folder / "task" / str(task) / "cgroup")) for task in others)
+    return next((path for path in found if path != "/"), group)
 
 
 def start_of(pid: int, proc: Path = PROC) -> float | None:
     """Seconds since 1970, as the clock of now counts them; None when there is no such process (any more)."""
-    fields = _fields(proc / str(pid))
-    if fields is None:
-        return None
+    task = task_of(str(proc), pid)
+    return None if task is None else epoch_of(task.start_ticks)
+
+
+def epoch_of(start_ticks: int) -> float:
+    """By the clock of the boot: lxcfs shows a container another btime."""
     booted = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
-    return booted + int(fields[_START_TICKS]) / os.sysconf("SC_CLK_TCK")
+    return booted + start_ticks / os.sysconf("SC_CLK_TCK")
 
 
 def lineage_of(pid: int, proc: Path = PROC) -> frozenset[int]:
@@ -67,41 +69,29 @@ def lineage_of(pid: int, proc: Path = PROC) -> frozenset[int]:
     line = {1}
     while pid not in line and pid > 0:
         line.add(pid)
-        fields = _fields(proc / str(pid))
-        pid = int(fields[_PARENT]) if fields else 1
+        task = task_of(str(proc), pid)
+        pid = task.parent_pid if task else 1
     return frozenset(line)
 
 
 def standing_of(pid: int, proc: Path = PROC) -> Standing | None:
     """None when no task of the process lives. The leader comes first: it may have exited while others have not."""
-    for task in _tasks(proc / str(pid)):
-        fields = _fields(task)
-        if fields and fields[0] not in _OVER:
-            channel = text_of(task / "wchan").strip()
-            return Standing(fields[0], channel if channel not in ("", "0") else None)
+    for tid in sorted(tasks_of(str(proc), pid)):
+        task = task_of(f"{proc}/{pid}/task", tid)
+        if task and not task.has_ended:
+            channel = text_of(proc / str(pid) / "task" / str(tid) / "wchan").strip()
+            return Standing(task.state, channel if channel not in ("", "0") else None)
     return None
 
 
-def _tasks(folder: Path) -> list[Path]:
-    try:
-        names = sorted(os.listdir(folder / "task"), key=int)
-    except OSError:
-        return []
-    return [folder / "task" / name for name in names]
-
-
 def _group(text: str) -> str:
+    """systemd's hierarchy stands beside version 2's where both are mounted, and then all of version 2 is in its root."""
     groups = {}
     for line in text.splitlines():
         number, controllers, path = line.split(":", 2)
         groups["" if number == "0" else controllers] = path.removesuffix(DELETED)
-    return groups.get("") or groups.get("name=systemd") or "/"
-
-
-def _fields(folder: Path) -> list[str] | None:
-    """Those of `stat` from the state on."""
-    fields = text_of(folder / "stat").rpartition(")")[2].split()
-    return fields if len(fields) > _START_TICKS else None
+    paths = (groups.get(name, "/") for name in ("", "name=systemd"))
+    return next((path for path in paths if path != "/"), "/")
 
 
 def _real_uid(status: str) -> int | None:

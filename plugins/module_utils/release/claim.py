@@ -61,7 +61,7 @@ def claim_of(holder: Holder, judgement: Judgement, gpus: Sequence[GpuUse], survi
 
 
 def enumerated(names: Sequence[str]) -> str:
-    """ "a, b and c"; of many, the first and how many more."""
+    """ "a, b and c" of at least one; of many, the first and how many more."""
     shown = list(names[:_NAMED])
     if len(names) > len(shown):
         shown.append(f"{len(names) - len(shown)} more")

@@ -58,7 +58,9 @@ def release(host: Host, request: ReleaseRequest) -> ReleaseReport:
     evidence = host.evidence(first)
     if evidence.hardware:
         held = tuple(first.held.values())
-        return ReleaseReport(first.proof, obstacles(first, evidence), held, evidence, _unread(first, evidence), acted=True)
+        return ReleaseReport(
+            first.proof, obstacles(first, evidence), held, evidence, _unread(first, evidence), acted=True
+        )
     if first.ours and host.now() >= deadline:
         raise ReleaseError(
             f"Looking for holders took longer than deadline_seconds, {request.deadline_seconds:g}. Nothing was signalled; raise it."
