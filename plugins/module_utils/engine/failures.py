@@ -23,6 +23,8 @@ class Failure(NamedTuple):
 
 # The first row that any line matches wins: causes stand before consequences. Texts as of SGLang 0.4.9 to 0.5.23, CUDA 13, systemd 247 to 257.
 FAILURES = (
+    # of our own program before the engine: release/guard.py
+    Failure(re.compile(r"^The GPUs are not free: "), "{line} systemd refused the start."),
     Failure(
         re.compile(r"Not enough host memory available\. Requesting"),
         "The host cache does not fit into host memory: {line} Lower hicache_size or hicache_ratio, "

@@ -64,7 +64,8 @@ class Case:
 
 def findings(case: Case) -> list[Finding]:
     """None for a GPU that is free. In the order in which a reader wants them among equals."""
-    return [*_of_driver(case), *_of_processes(case), *([] if case.blocking else _of_memory(case))]
+    found = [*_of_driver(case), *_of_processes(case), *([] if case.blocking else _of_memory(case))]
+    return found or list(_of_sight(case))
 
 
 def _of_driver(case: Case) -> Iterator[Finding]:
@@ -140,6 +141,13 @@ def _of_memory(case: Case) -> Iterator[Finding]:
         yield Finding(
             "held", f"{excess}: the memory of {enumerated([claim.text for claim in fillers])}.", _end(fillers)
         )
+
+
+def _of_sight(case: Case) -> Iterator[Finding]:
+    """Root sees all but single processes, whose memory would show; another user sees nobody's but his own."""
+    if case.left_out and not case.place.root:
+        why = f"Nothing that this user can see holds {case.name}, and the processes of other users could not be looked into."
+        yield Finding("unproven", why, "Run as root.")
 
 
 def _unseen(case: Case, excess: str, unseen_bytes: int) -> Finding:

@@ -15,7 +15,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.shared
 from ansible_collections.blackwell.inference.plugins.module_utils.release.evidence import Evidence
 from ansible_collections.blackwell.inference.plugins.module_utils.release.killer import Ending
 from ansible_collections.blackwell.inference.plugins.module_utils.release.look import Held, Look
-from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import Proof
+from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import GpuProof, Proof
 from ansible_collections.blackwell.inference.plugins.module_utils.release.report import (
     Leftover,
     ReleaseReport,
@@ -94,8 +94,13 @@ def _prove(host: Host, request: ReleaseRequest, deadline: float, endings: dict[i
 
 def _will_not_change(look: Look) -> bool:
     """Memory is given back late, by processes that are gone; one that is seen and not to be ended, and a card that wants a reset, stay."""
-    return look.proof.state in ("held", "needs_reboot") or any(
-        gpu.use.recovery_action not in (None, "none") or gpu.use.state != "ok" for gpu in look.proof.gpus
+    waiting = [gpu for gpu in look.proof.gpus if gpu.state != "released"]
+    return bool(waiting or not look.proof.gpus) and all(_stays(gpu) for gpu in waiting)
+
+
+def _stays(gpu: GpuProof) -> bool:
+    return (
+        gpu.state in ("held", "needs_reboot") or gpu.use.state != "ok" or gpu.use.recovery_action not in (None, "none")
     )
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -164,9 +165,23 @@ def test_a_server_on_every_address_is_reached_past_a_proxy(deployed):
     deployed.play("deploy.yml").expect()
 
 
+SECOND = {"inference_instance": "second", "inference_port": 30001, "inference_serving": {"hicache": False}}
+
+
+def test_a_second_instance_on_the_same_gpus_is_refused_before_anything_is_touched(deployed):
+    before, tree = invocation(deployed), deployed.tree()
+    refused = deployed.play("deploy.yml", **SECOND)
+    message = refused.failure["msg"]
+    assert re.match(r"GPU 0 has .* in use and is held by .*sglang::schedul", message)
+    assert "Nothing shows that it is ours" in message
+    assert "or name the executable or the unit in allow" in message
+    assert invocation(deployed) == before
+    assert deployed.tree() == tree
+
+
 def test_a_second_instance_beside_it_changes_nothing_of_the_first(deployed):
     before = invocation(deployed)
-    second = {"inference_instance": "second", "inference_port": 30001, "inference_serving": {"hicache": False}}
+    second = {**SECOND, "inference_gpu_allow": [UNIT]}
     deployed.play("deploy.yml", **second).expect()
     deployed.play("deploy.yml").expect(changed=0)
     assert invocation(deployed) == before

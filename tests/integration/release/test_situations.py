@@ -161,7 +161,8 @@ def test_another_user_than_root_is_told_what_it_could_not_see(stage: Stage):
     assert re.fullmatch(r"\d+ processes of other users could not be looked into: run as root", why)
 
 
-@pytest.mark.xfail(reason="processes that could not be looked into do not stand against a proof of release yet")
 def test_what_cannot_be_seen_is_not_proven_to_be_free(stage: Stage):
     """NVML does not list who holds GPU 3, and its descriptors are for root to see."""
-    assert released_by_another_user(stage, ALL_OURS, 3)["release"]["state"] != "released"
+    result = released_by_another_user(stage, ALL_OURS, 3)
+    assert result["failed"]
+    assert (result["release"]["state"], result["release"]["next_step"]) == ("unproven", "Run as root.")

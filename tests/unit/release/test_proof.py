@@ -384,3 +384,12 @@ def test_a_gpu_in_the_result():
         "why": "GPU 0 has 0 MiB in use and is held by process 7 (python3).", "memory_used_bytes": 5, "memory_seen_bytes": 0,
         "memory_unseen_bytes": 5, "idle_memory_bytes": TOTAL // 100, "recovery_action": "none",
     }  # fmt: skip
+
+
+def test_what_another_user_than_root_cannot_see_is_not_proven_free():
+    assert verdict(gpu(), place=USER, left_out=1) == (
+        "unproven",
+        "Nothing that this user can see holds GPU 0, and the processes of other users could not be looked into.",
+        "Run as root.",
+    )
+    assert verdict(gpu(), place=METAL, left_out=1) == ("released", None, None)

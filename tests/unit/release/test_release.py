@@ -216,3 +216,17 @@ def test_a_report_tells_who_a_holder_is_and_no_secret():
         "signals": [],
         "wait_channel": None,
     }
+
+
+def test_one_that_stays_does_not_end_the_wait_for_another_that_empties():
+    stuck = holder(10, state="D")
+    cards = [gpu(0, 4 * GIB, {10: 4 * GIB}), gpu(1, 4 * GIB)]
+    emptied = seen([cards[0], gpu(1)], [stuck], survivors=[10])
+    host = ScriptedHost(
+        seen(cards, [stuck]),
+        *[seen(cards, [stuck], survivors=[10])] * 3,
+        emptied,
+        becomes={10: Ending("survived_kill", ("TERM", "KILL"))},
+    )
+    states = [told["state"] for told in release(host, REQUEST).as_dict()["gpus"]]
+    assert (states, host.time) == (["needs_reboot", "released"], 3.0)

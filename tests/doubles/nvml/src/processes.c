@@ -20,6 +20,8 @@ static int is_alive(long pid)
 {
     char path[64], line[512];
     const char *state = NULL;
+    char letter;
+    long threads;
     FILE *file;
 
     snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
@@ -29,7 +31,9 @@ static int is_alive(long pid)
     if (fgets(line, sizeof(line), file))
         state = strrchr(line, ')'); /* the name before it may hold anything */
     fclose(file);
-    return state && state[1] == ' ' && state[2] != 'Z' && state[2] != 'X';
+    if (!state || sscanf(state, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld", &letter, &threads) != 2)
+        return 0;
+    return letter == 'Z' ? threads > 1 : letter != 'X'; /* a leader that has exited is counted while others of its threads live */
 }
 
 struct holder {
