@@ -21,8 +21,9 @@ from typing import Callable
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.virtualisation import ask_systemd
 from ansible_collections.blackwell.inference.plugins.module_utils.release.host import LocalHost
+from ansible_collections.blackwell.inference.plugins.module_utils.release.look import Look
 from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import Proof
-from ansible_collections.blackwell.inference.plugins.module_utils.release.request import ReleaseRequest
+from ansible_collections.blackwell.inference.plugins.module_utils.release.request import ReleaseRequest, uid_of
 
 REFUSAL = "The GPUs are not free:"
 _POLL_SECONDS = 2.0
@@ -48,11 +49,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.path += glob.glob(f"{options.toolbox}/lib/python3*/site-packages")
     if importlib.util.find_spec("pynvml") is None:
         return _let_pass(f"nvidia-ml-py cannot be imported, neither by {sys.executable} nor from {options.toolbox}")
-    request = ReleaseRequest(gpus=tuple(options.gpus), unit=options.unit, allow=tuple(options.allow))
+    request = ReleaseRequest(
+        gpus=tuple(options.gpus),
+        unit=options.unit,
+        uid=uid_of(options.user),
+        environment=dict(pair.split("=", 1) for pair in options.environment),
+        allow=tuple(options.allow),
+    )
     commands = Commands()
     try:
         host = LocalHost(request, commands.run_command, ask_systemd(commands))
-        proof = wait_until_free(lambda: host.look().proof, options.deadline)
+        proof = wait_until_free(host.look, options.deadline)
     except InferenceError as error:
         return _refuse(str(error))
     except Exception as error:  # a server that would start must not stay down for a fault of ours
@@ -65,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def wait_until_free(
-    read: Callable[[], Proof],
+    look: Callable[[], Look],
     deadline_seconds: float,
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
@@ -73,8 +80,10 @@ def wait_until_free(
     """The first proof that they are free, or the last one in time: the exit of a process with hundreds of GB pinned takes tens of seconds."""
     end = now() + deadline_seconds
     while True:
-        proof = read()
-        if proof.state in ("released", "unproven") or now() + _POLL_SECONDS > end:
+        seen = look()
+        proof = seen.proof
+        settled = proof.state in ("released", "unproven") or not seen.may_empty
+        if settled or now() + _POLL_SECONDS > end:
             return proof
         sleep(_POLL_SECONDS)
 
@@ -84,6 +93,10 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--unit", required=True, help="the unit that is about to start")
     parser.add_argument("--toolbox", required=True, help="environment that has nvidia-ml-py")
     parser.add_argument("--deadline", type=float, required=True, help="seconds to wait for GPUs to become free")
+    parser.add_argument("--user", required=True, help="user that the unit runs as")
+    parser.add_argument(
+        "--environment", nargs="+", required=True, help="NAME=VALUE in the environment of its processes"
+    )
     parser.add_argument("--gpus", nargs="*", default=[], help="GPUs by index, UUID or PCI address; default: all")
     parser.add_argument("--allow", nargs="*", default=[], help="executables and units that may keep the GPUs open")
     return parser.parse_args(argv)

@@ -66,6 +66,13 @@ class Look:
         return tuple(held for held in self.held.values() if held.ours)
 
     @property
+    def may_empty(self) -> bool:
+        """Whether time alone may free them: memory is given back late, and what is ours may be on its way out; others stay, and so does a broken card."""
+        if any(held.claim.blocks and not held.ours for held in self.held.values()):
+            return False
+        return all(gpu.use.state == "ok" and gpu.use.recovery_action in (None, "none") for gpu in self.proof.gpus)
+
+    @property
     def proof(self) -> Proof:
         return self._prove(self.reading, [held.claim for held in self.held.values()])
 

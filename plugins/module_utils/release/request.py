@@ -75,12 +75,13 @@ def read_request(params: Mapping[str, Any]) -> ReleaseRequest:
         name: tuple(params[name]) if isinstance(params[name], list) else params[name] for name in names
     }
     environment = {name: str(value) for name, value in params["environment"].items()}
-    return ReleaseRequest(**given, uid=_uid(params["user"]), environment=environment)
+    return ReleaseRequest(
+        **given, uid=None if params["user"] is None else uid_of(params["user"]), environment=environment
+    )
 
 
-def _uid(user: str | None) -> int | None:
-    if user is None:
-        return None
+def uid_of(user: str) -> int:
+    """Of a name or a number."""
     if user.isdecimal():
         return int(user)
     try:

@@ -67,12 +67,16 @@ def play_killed(machine: Machine, tasks: Path, at: int, after_seconds: float) ->
 
 
 def reset(machine: Machine) -> None:
-    """Back to a host without the instance; the environments stay where a test does not ask for their making."""
+    """Back to a host without the instance; the environments stay where a test does not ask for their making.
+
+    Its described memory is whole again then: where systemd has only version 1 of control groups it kills at the end of a stop what is left of a
+    unit, and the process too that would give back in the kernel's stead.
+    """
     machine.run(
         "sh",
         "-c",
         f"systemctl disable --now {UNIT} 2>/dev/null; rm -rf /etc/sglang /etc/systemd/system/sglang-kimi.service* /var/lib/blackwell-inference"
-        " /usr/local/lib/blackwell-inference; systemctl daemon-reload; userdel sglang 2>/dev/null; true",
+        f" /usr/local/lib/blackwell-inference; systemctl daemon-reload; userdel sglang 2>/dev/null; cat {MEMINFO}.full >{MEMINFO}",
     )
 
 

@@ -96,15 +96,20 @@ def guard() -> None:
     if not _is_described():
         return
     gone, held = os.pipe()
+    stops = (signal.SIGTERM, signal.SIGQUIT, signal.SIGINT)
+    before = signal.pthread_sigmask(
+        signal.SIG_BLOCK, stops
+    )  # a stop may come before the new process has its own way with them
     child = os.fork()
     if child:
         os.close(gone)
         os.waitpid(child, 0)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return
     if os.fork():
         os._exit(0)
     os.close(held)
-    for signum in (signal.SIGTERM, signal.SIGQUIT, signal.SIGINT):
+    for signum in stops:
         signal.signal(signum, signal.SIG_IGN)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):

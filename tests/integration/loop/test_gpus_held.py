@@ -1,0 +1,122 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""GPUs that something holds when the engine is to start: what is ours is ended, and on what is not nothing is started."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.blackwell.inference.tests.doubles.holders.build import build
+from ansible_collections.blackwell.inference.tests.integration.loop.machine import Machine
+from ansible_collections.blackwell.inference.tests.testhost import cgroup
+
+pytestmark = pytest.mark.testhost
+
+UNIT = "sglang-kimi.service"
+MINE = ["env", "BLACKWELL_INSTANCE=kimi", "setpriv", "--reuid=sglang", "--regid=sglang", "--clear-groups", "--"]
+THEIRS = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--"]
+Hold = Callable[[list[str]], int]
+
+
+@pytest.fixture
+def hold(deployed: Machine) -> Iterator[Hold]:
+    """Starts a process outside of the unit that holds GPU 0 as a rank of an engine does, and gives its pid on the host."""
+    root = Path(f"/proc/{cgroup.leader(deployed.host.cgroup)}/root")
+    shutil.copy(build(), root / "opt/holder")
+
+    def start(as_whom: list[str]) -> int:
+        command = [
+            *as_whom,
+            "/opt/holder",
+            "--open",
+            "/dev/nvidia0",
+            "--open",
+            "/dev/nvidiactl",
+            "--open",
+            "/dev/nvidia-uvm",
+        ]
+        said = "/run/holder-pid"
+        deployed.run("sh", "-c", f'rm -f {said}; setsid "$@" >{said} 2>&1 </dev/null &', "sh", *command)
+        for _attempt in range(100):
+            text = deployed.run("cat", said).strip()
+            if text.isdigit():
+                return int(text)
+            time.sleep(0.1)
+        raise AssertionError(f"The holder said {text!r}")
+
+    yield start
+    deployed.run("sh", "-c", "pkill -KILL -x holder; rm -f /opt/holder; true")
+
+
+def lives(machine: Machine, pid: int) -> bool:
+    return machine.host.execute("test", "-d", f"/proc/{pid}", check=False).returncode == 0
+
+
+def invocation(machine: Machine) -> str:
+    return machine.show(UNIT, "InvocationID")["InvocationID"]
+
+
+def test_what_an_accident_left_is_ended_before_the_start(deployed, hold):
+    deployed.run("systemctl", "stop", UNIT)
+    pid = hold(MINE)
+    played = deployed.play("deploy.yml").expect()
+    assert "End what is ours, and prove that the GPUs are free" in played.changed_tasks
+    assert not lives(deployed, pid)
+    assert deployed.show(UNIT, "ActiveState")["ActiveState"] == "active"
+
+
+def test_a_server_goes_on_where_its_gpus_would_not_be_free_after_the_stop(deployed, hold):
+    before = invocation(deployed)
+    pid = hold(THEIRS)
+    played = deployed.play("deploy.yml", inference_serving={"mem_fraction_static": 0.85})
+    message = played.failure["msg"]
+    assert "is held by" in message
+    assert f"process {pid} (holder)" in message
+    assert "uid 65534, " in message
+    assert (invocation(deployed), played.recap["changed"]) == (before, 0)
+    assert lives(deployed, pid)
+
+
+def test_systemd_starts_nothing_on_gpus_that_another_holds(deployed, hold):
+    """As at boot, or after a crash: no play looks then."""
+    deployed.run("systemctl", "stop", UNIT)
+    pid = hold(THEIRS)
+    refused = deployed.host.execute("systemctl", "start", UNIT, check=False)
+    journal = deployed.run("journalctl", f"--unit={UNIT}", "--output=cat", "--lines=30", "--no-pager")
+    deployed.run("systemctl", "stop", UNIT)
+    assert refused.returncode != 0
+    assert "The GPUs are not free: " in journal
+    assert f"process {pid} (holder). Nothing shows that it is ours: uid 65534, " in journal
+    deployed.run("sh", "-c", f"kill {pid}")
+    deployed.play("deploy.yml").expect()
+
+
+def test_the_release_playbook_tells_and_ends(deployed, hold):
+    instance = {"inference_instance": "kimi", "inference_profile": None}
+    running = deployed.play("release-gpus.yml", **instance)
+    assert f"`systemctl stop {UNIT}` ends it" in running.failure["msg"]
+
+    deployed.run("systemctl", "stop", UNIT)
+    pid = hold(MINE)
+    checked = deployed.play("release-gpus.yml", "--check", **instance).expect(changed=1)
+    assert "It runs as uid" in checked.text
+    assert lives(deployed, pid)
+    deployed.play("release-gpus.yml", **instance).expect(changed=1)
+    assert not lives(deployed, pid)
+    again = deployed.play("release-gpus.yml", **instance).expect(changed=0)
+    assert "The GPUs are free." in again.text
+    deployed.play("deploy.yml").expect()
+
+
+def test_without_a_name_nobody_is_taken_for_ours(deployed):
+    refused = deployed.play("release-gpus.yml", inference_profile=None)
+    assert refused.failure["msg"] == (
+        "No instance was named, so no process is known to be ours. Set inference_instance, for example to kimi, "
+        "or inference_profile to the profile that it was deployed from."
+    )
