@@ -11,6 +11,10 @@ from ansible_collections.blackwell.inference.plugins.module_utils.engine.failure
 
 CASES = [
     (
+        "The GPUs are not free: GPU 0 has 1.0 GiB in use and is held by process 20 (python3). End it.",
+        "The GPUs are not free: GPU 0 has 1.0 GiB in use and is held by process 20 (python3). End it. systemd refused the start.",
+    ),
+    (
         "ValueError: Not enough host memory available. Requesting 30.00 GB but only have 10.86 GB free. Please reduce the size of the hierarchical cache.",
         "The host cache does not fit into host memory: ValueError: Not enough host memory available. Requesting 30.00 GB but only have 10.86 GB free. "
         "Please reduce the size of the hierarchical cache. Lower hicache_size or hicache_ratio, "
