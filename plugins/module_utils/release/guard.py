@@ -103,10 +103,10 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _refuse(sentence: str) -> int:
-    print(f"{REFUSAL} {sentence}", file=sys.stderr)
+    sys.stderr.write(f"{REFUSAL} {sentence}\n")
     return 1
 
 
 def _let_pass(reason: str) -> int:
-    print(f"Whether the GPUs are free cannot be told: {reason}. The engine is started all the same.", file=sys.stderr)
+    sys.stderr.write(f"Whether the GPUs are free cannot be told: {reason}. The engine is started all the same.\n")
     return 0

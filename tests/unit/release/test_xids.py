@@ -30,11 +30,13 @@ def numbers(cell: str) -> list[int]:
 
 def test_the_page_says_what_the_table_says() -> None:
     shown = [
-        (number, (kind, what, cure or None)) for cell, kind, what, cure, _ in rows("Xid") for number in numbers(cell)
+        (number, (kind, what, cure or None))
+        for cell, kind, what, cure, _source in rows("Xid")
+        for number in numbers(cell)
     ]
     assert len(shown) == len(MEANINGS)
     assert dict(shown) == {number: (one.kind, one.what, one.cure) for number, one in MEANINGS.items()}
-    assert all(source for *_, source in rows("Xid"))
+    assert all(row[-1] for row in rows("Xid"))
     assert [tuple(row) for row in rows("cure")] == list(xids.CURES.items())
     assert [tuple(row) for row in rows("kind")][:4] == list(xids.KINDS.items())
 
