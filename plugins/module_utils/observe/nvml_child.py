@@ -24,10 +24,10 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_i
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_words import (
     bits,
     pair,
-    pci_address,
     ranges,
     text,
 )
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address
 
 _CPU_WORDS = 64  # 64-bit words of a CPU mask: 4096 CPUs
 _NODE_WORDS = 4

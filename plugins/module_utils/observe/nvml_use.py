@@ -28,7 +28,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_e
     silence_sentence,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_round import hear_round
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_words import pci_address
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address
 
 
 @dataclass(frozen=True)
@@ -135,15 +135,7 @@ def _is_named(gpu: GpuUse, name: str) -> bool:
         return gpu.index == int(name)
     if name.upper().startswith("GPU-"):
         return gpu.uuid is not None and gpu.uuid.upper().startswith(name.upper())
-    return gpu.pci_address is not None and gpu.pci_address == _full_address(name)
-
-
-def _full_address(name: str) -> str | None:
-    """Linux's way of writing it: "75:00.0", "0000:75:00.0" and NVML's "00000000:75:00.0" are one."""
-    try:
-        return pci_address(name if name.count(":") > 1 else f"0:{name}")
-    except ValueError:
-        return None
+    return gpu.pci_address == pci_address(name)
 
 
 def _names(gpu: GpuUse) -> str:

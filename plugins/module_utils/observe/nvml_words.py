@@ -31,12 +31,6 @@ RECOVERY_ACTIONS = {
 }
 
 
-def pci_address(bus_id: str) -> str:
-    """NVML writes the domain with eight digits, Linux with four (or as many as it needs)."""
-    domain, rest = bus_id.lower().split(":", 1)
-    return f"{int(domain, 16):04x}:{rest}"
-
-
 def ranges(numbers: list[int]) -> str | None:
     """`[0, 1, 2, 5]` as Linux writes CPU lists: `0-2,5`; None for none."""
     parts: list[list[int]] = []

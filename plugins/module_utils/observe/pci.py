@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
@@ -12,6 +13,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.files 
 _DEVICES = "/sys/bus/pci/devices"
 _NVIDIA = "0x10de"
 _DISPLAY_CLASS = "0x03"  # 0300 with a display, 0302 without: the RTX PRO 6000 Server Edition is 0302
+_ADDRESS = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?")
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,14 @@ class PciGpu:
 
 def read_pci_gpus(files: HostFiles) -> tuple[PciGpu, ...]:
     return tuple(_gpu(files, address) for address in files.names(_DEVICES) if _is_gpu(files, f"{_DEVICES}/{address}"))
+
+
+def pci_address(text: str) -> str:
+    """As Linux writes it, "0000:c1:00.0", for "C1:00", "0000:c1:00" and NVML's "00000000:C1:00.0"; what is no address comes back as it is."""
+    parts = _ADDRESS.fullmatch(text.strip().lower())
+    if not parts:
+        return text
+    return f"{int(parts[1] or '0', 16):04x}:{parts[2]}:{parts[3]}.{parts[4] or '0'}"
 
 
 def _is_gpu(files: HostFiles, home: str) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, Union
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel_log import KernelLog, utc
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address
 from ansible_collections.blackwell.inference.plugins.module_utils.release import xids
 from ansible_collections.blackwell.inference.plugins.module_utils.release.fault import (
     LINE_CHARACTERS,
@@ -18,7 +19,6 @@ from ansible_collections.blackwell.inference.plugins.module_utils.release.fault 
     broken_gpus,
     broken_kernel,
     iso,
-    pci_address,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.release.xids import CURES, HARDWARE, meaning_of
 

@@ -12,6 +12,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel_log import KernelEntry
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address
 from ansible_collections.blackwell.inference.plugins.module_utils.release import xids
 
 ADDRESS = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}"
@@ -100,13 +101,6 @@ def broken_kernel(entries: Sequence[KernelEntry]) -> Iterator[Fault]:
             line = start.message[:LINE_CHARACTERS]
             yield Fault("oops", None, f"kernel {how} in {frame.group(1)}", xids.REBOOT, start.time_seconds, line)
             start = None
-
-
-def pci_address(text: str) -> str:
-    """A GPU's address as topology_facts gives it, "0000:c1:00.0": the driver writes it without function, and old ones without domain."""
-    parts = text.strip().lower().split(".")[0].split(":")
-    domain = int(parts[-3], 16) if len(parts) > 2 else 0
-    return f"{domain:04x}:{parts[-2]}:{parts[-1]}.0"
 
 
 def iso(seconds: float) -> str:

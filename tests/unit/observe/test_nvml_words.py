@@ -12,18 +12,6 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe import
 
 
 @pytest.mark.parametrize(
-    ("bus_id", "address"),
-    [
-        ("00000000:01:00.0", "0000:01:00.0"),
-        ("00010000:E1:00.0", "10000:e1:00.0"),  # a domain beyond four digits, as Intel VMD makes them
-        ("0000:C1:00.1", "0000:c1:00.1"),
-    ],
-)
-def test_pci_address(bus_id, address):
-    assert nvml_words.pci_address(bus_id) == address
-
-
-@pytest.mark.parametrize(
     ("numbers", "text"),
     [
         ([], None),

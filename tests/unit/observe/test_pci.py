@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import PciGpu, read_pci_gpus
+import pytest
+
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import PciGpu, pci_address, read_pci_gpus
 
 DEVICES = "/sys/bus/pci/devices"
 
@@ -35,3 +37,20 @@ def test_gpus_of_both_classes_and_of_any_driver(make_host):
 
 def test_a_host_without_a_pci_bus(make_host):
     assert read_pci_gpus(make_host()) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("01:00", "0000:01:00.0"),
+        ("C1:00.0", "0000:c1:00.0"),
+        ("0000:01:00", "0000:01:00.0"),
+        ("00000000:C1:00.0", "0000:c1:00.0"),
+        ("00010000:E1:00.1", "10000:e1:00.1"),  # a domain beyond four digits, as Intel VMD makes them
+        ("gpu0", "gpu0"),
+        ("0000:01:00.9", "0000:01:00.9"),
+        ("", ""),
+    ],
+)
+def test_addresses_are_written_as_linux_does(text, address):
+    assert pci_address(text) == address

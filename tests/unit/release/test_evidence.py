@@ -16,7 +16,6 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel
     KernelLog,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.release.evidence import Evidence, read_evidence
-from ansible_collections.blackwell.inference.plugins.module_utils.release.fault import pci_address
 
 RECORDED = Path(__file__).parents[2] / "data/kernel"
 TEN = 1796032800.0  # 2026-11-30 10:00:00 UTC
@@ -179,11 +178,6 @@ def test_a_trace_of_something_later_is_not_the_oops_s() -> None:
     lines = ["BUG: unable to handle page fault for address: 0", "RIP: 0010:nv_x+0x1/0x2 [nvidia]"]
     assert what(read_evidence(log(*lines, every=1.0))) == [("oops", None)]
     assert what(read_evidence(log(*lines, every=3.0))) == []
-
-
-@pytest.mark.parametrize("text", ["0000:c1:00.0", "C1:00.0", "c1:00", "00000000:C1:00.0", "0000:c1:00.1"])
-def test_addresses(text: str) -> None:
-    assert pci_address(text) == "0000:c1:00.0"
 
 
 def test_the_sentence_of_one_fault() -> None:

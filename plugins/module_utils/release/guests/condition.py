@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel_log import read_kernel_log
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.commands import Ran, Run
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.configured import full_address
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.host_gpus import HostGpu
 
 QUERY = ("nvidia-smi", "--query-gpu=pci.bus_id,memory.used,memory.total", "--format=csv,noheader,nounits")
@@ -48,7 +48,7 @@ def memory_faults(ran: Ran, addresses: Iterable[str]) -> dict[str, str]:
     for line in ran.stdout.splitlines():
         words = [word.strip() for word in line.split(",")]
         if len(words) == 3:
-            used[full_address(words[0])] = words[1:]
+            used[pci_address(words[0])] = words[1:]
     return {address: fault for address in addresses if (fault := _memory_fault(ran, address, used.get(address)))}
 
 

@@ -12,10 +12,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address
+
 _LISTED_CONTAINER = re.compile(r"^(\d+)\s+(\S+)(?:\s|$)")
 _LISTED_VM = re.compile(r"^\s*(\d+)\s+(.*?)\s+(\S+)\s+\d+\s+\d+\.\d+\s+(\d+)\s*$")
 _NODE = re.compile(r"/dev/(nvidia\d+)(?![\w-])")
-_ADDRESS = re.compile(r"^(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?$")
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def vm_settings(text: str) -> Settings:
             name = value
         elif re.fullmatch(r"hostpci\d+", key):
             properties = _properties(value if "=" in value.partition(",")[0] else f"host={value}")
-            addresses += [full_address(part) or part for part in properties.get("host", "").split(";") if part]
+            addresses += [pci_address(part) for part in properties.get("host", "").split(";") if part]
             mappings += [properties["mapping"]] if "mapping" in properties else []
     return Settings(name=name, addresses=_once(addresses), mappings=_once(mappings))
 
@@ -81,16 +82,8 @@ def mapped_addresses(text: str, node: str) -> dict[str, tuple[str, ...]]:
         if entry:
             properties = _properties(entry[1])
             if properties.get("node") == node:
-                current += [full_address(part) or part for part in properties.get("path", "").split(";") if part]
+                current += [pci_address(part) for part in properties.get("path", "").split(";") if part]
     return {name: _once(addresses) for name, addresses in found.items()}
-
-
-def full_address(text: str) -> str | None:
-    """ "0000:01:00.0" for "01:00", "0000:01:00", "00000000:01:00.0" in any case; None for what is no PCI address."""
-    parts = _ADDRESS.match(text.strip().lower())
-    if not parts:
-        return None
-    return f"{int(parts[1] or '0', 16):04x}:{parts[2]}:{parts[3]}.{parts[4] or '0'}"
 
 
 def claims(settings: Settings, devices: Mapping[str, str], mapped: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ReleaseError
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.configured import full_address
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.listing import Guest, GuestHolder, Host
 from ansible_collections.blackwell.inference.plugins.module_utils.release.protected import protected_program
 
@@ -123,7 +123,7 @@ def selected(situation: Situation, request: Request) -> tuple[GuestHolder, ...]:
 def wanted(host: Host, guest: Guest, gpus: list[str]) -> tuple[str, ...]:
     """Addresses of the GPUs that were asked for: all of the guest's, or those of them that were named."""
     having = host.gpus_of(guest)
-    asked = [full_address(gpu) or gpu for gpu in gpus]
+    asked = [pci_address(gpu) for gpu in gpus]
     strange = [address for address in asked if address not in having]
     if strange:
         raise ReleaseError(

@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.configured import (
     Settings,
     claims,
     container_settings,
-    full_address,
     mapped_addresses,
     running_containers,
     running_vms,
@@ -103,19 +100,3 @@ def test_claims_are_addresses_once():
         "0000:02:00.0",
         "0000:41:00.0",
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "address"),
-    [
-        ("01:00", "0000:01:00.0"),
-        ("0000:01:00", "0000:01:00.0"),
-        ("00000000:C1:00.0", "0000:c1:00.0"),
-        ("10000:e1:00.1", "10000:e1:00.1"),
-        ("gpu0", None),
-        ("0000:01:00.9", None),
-        ("", None),
-    ],
-)
-def test_addresses_are_written_out(text, address):
-    assert full_address(text) == address
