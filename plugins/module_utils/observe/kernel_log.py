@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
+from ansible_collections.blackwell.inference.plugins.module_utils.core.times import utc
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.journald import (
     Entry,
     JournalRefused,
@@ -121,8 +121,3 @@ def _start_seconds(oldest: Entry, since: str | None) -> float | None:
     if epoch is None:
         return None
     return float(epoch.group(1)) if boot is None else max(boot, float(epoch.group(1)))
-
-
-def utc(seconds: float) -> str:
-    """A time as journalctl takes it too."""
-    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")

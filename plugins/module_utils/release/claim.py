@@ -12,8 +12,6 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_use import GpuUse
 from ansible_collections.blackwell.inference.plugins.module_utils.release.ownership import Judgement
 
-_NAMED = 3
-
 
 @dataclass(frozen=True)
 class Claim:
@@ -58,11 +56,3 @@ def claim_of(holder: Holder, judgement: Judgement, gpus: Sequence[GpuUse], survi
         survived_kill,
         f"{judgement.why} The state released ends it." if judgement.owner == "ours" else judgement.why,
     )
-
-
-def enumerated(names: Sequence[str]) -> str:
-    """ "a, b and c" of at least one; of many, the first and how many more."""
-    shown = list(names[:_NAMED])
-    if len(names) > len(shown):
-        shown.append(f"{len(names) - len(shown)} more")
-    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))

@@ -9,7 +9,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar, Union
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel_log import KernelLog, utc
+from ansible_collections.blackwell.inference.plugins.module_utils.core.sentences import abridged
+from ansible_collections.blackwell.inference.plugins.module_utils.core.times import iso, utc
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel_log import KernelLog
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address
 from ansible_collections.blackwell.inference.plugins.module_utils.release import xids
 from ansible_collections.blackwell.inference.plugins.module_utils.release.fault import (
@@ -18,11 +20,8 @@ from ansible_collections.blackwell.inference.plugins.module_utils.release.fault 
     Fault,
     broken_gpus,
     broken_kernel,
-    iso,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.release.xids import CURES, HARDWARE, meaning_of
-
-NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -70,14 +69,9 @@ class Evidence:
     def why(self) -> str | None:
         if not self.hardware:
             return None
-        named = [_place(fault) for fault in self.hardware[:NAMED]]
-        more = len(self.hardware) - len(named)
-        ends = [*named, f"{more} more"] if more else named
-        listed = ends[0] if len(ends) == 1 else f"{', '.join(ends[:-1])} and {ends[-1]}"
+        named = abridged([_place(fault) for fault in self.hardware])
         noun = "a hardware fault:" if len(self.hardware) == 1 else "hardware faults:"
-        return (
-            f"The kernel log has {noun} {listed}. Nothing was ended, and nothing may be started before that is cured."
-        )
+        return f"The kernel log has {noun} {named}. Nothing was ended, and nothing may be started before that is cured."
 
     @property
     def next_step(self) -> str | None:

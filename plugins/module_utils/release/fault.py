@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import Any
 
+from ansible_collections.blackwell.inference.plugins.module_utils.core.times import iso
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel_log import KernelEntry
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address
 from ansible_collections.blackwell.inference.plugins.module_utils.release import xids
@@ -101,7 +101,3 @@ def broken_kernel(entries: Sequence[KernelEntry]) -> Iterator[Fault]:
             line = start.message[:LINE_CHARACTERS]
             yield Fault("oops", None, f"kernel {how} in {frame.group(1)}", xids.REBOOT, start.time_seconds, line)
             start = None
-
-
-def iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

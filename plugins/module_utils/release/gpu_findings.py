@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ansible_collections.blackwell.inference.plugins.module_utils.core.sentences import abridged
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_errors import RESET_REQUIRED
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_use import GpuUse
 from ansible_collections.blackwell.inference.plugins.module_utils.release import advice
-from ansible_collections.blackwell.inference.plugins.module_utils.release.claim import Claim, enumerated
+from ansible_collections.blackwell.inference.plugins.module_utils.release.claim import Claim
 from ansible_collections.blackwell.inference.plugins.module_utils.release.finding import Finding
 from ansible_collections.blackwell.inference.plugins.module_utils.release.place import Place
 
@@ -89,18 +90,18 @@ def _of_driver(case: Case) -> Iterator[Finding]:
 def _of_processes(case: Case) -> Iterator[Finding]:
     stuck = [claim.text for claim in case.claims if claim.survived_kill]
     if stuck:
-        why = f"{case.name} is held by {enumerated(stuck)}, which SIGKILL did not end: stuck in the kernel."
+        why = f"{case.name} is held by {abridged(stuck)}, which SIGKILL did not end: stuck in the kernel."
         yield Finding("needs_reboot", why, advice.reboot_kernel(case.place))
     if case.blocking:
         memory = "" if case.use.memory_used_bytes is None else f"has {case.in_use} and "
-        names = enumerated([claim.text for claim in case.blocking])
+        names = abridged([claim.text for claim in case.blocking])
         yield Finding("held", f"{case.name} {memory}is held by {names}.", _end(case.blocking))
     if case.strangers:
         yield _strangers(case)
 
 
 def _strangers(case: Case) -> Finding:
-    listed = f"NVML lists {enumerated([f'process {pid}' for pid in case.strangers])} on {case.name}"
+    listed = f"NVML lists {abridged([f'process {pid}' for pid in case.strangers])} on {case.name}"
     if not case.place.root:
         return Finding("held", f"{listed}, which this user cannot look into.", "Run as root.")
     if case.place.container:
@@ -128,7 +129,7 @@ def _of_memory(case: Case) -> Iterator[Finding]:
         return
     excess = f"{case.name} has {case.in_use}, where an idle one has at most {_size(case.limit_bytes)}"
     if case.unmeasured:
-        names = enumerated([claim.text for claim in case.unmeasured])
+        names = abridged([claim.text for claim in case.unmeasured])
         why = f"{excess}, and NVML does not tell how much of it is that of {names}."
         yield Finding("unproven", why, f"End {names}, or raise idle_memory_bytes by what it needs.")
         return
@@ -138,9 +139,7 @@ def _of_memory(case: Case) -> Iterator[Finding]:
     if None not in sizes and unseen > case.limit_bytes:
         yield _unseen(case, excess, unseen)
     elif fillers:
-        yield Finding(
-            "held", f"{excess}: the memory of {enumerated([claim.text for claim in fillers])}.", _end(fillers)
-        )
+        yield Finding("held", f"{excess}: the memory of {abridged([claim.text for claim in fillers])}.", _end(fillers))
 
 
 def _of_sight(case: Case) -> Iterator[Finding]:
@@ -171,7 +170,7 @@ def _unseen(case: Case, excess: str, unseen_bytes: int) -> Finding:
 def _end(claims: list[Claim]) -> str:
     first = claims[0]
     if not first.why:
-        return f"End {enumerated([claim.text for claim in claims])}, or name the executable in allow if it may keep the GPU open."
+        return f"End {abridged([claim.text for claim in claims])}, or name the executable in allow if it may keep the GPU open."
     return first.why if len(claims) == 1 else f"Process {first.pid}: {first.why}"
 
 

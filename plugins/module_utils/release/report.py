@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import pwd
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ansible_collections.blackwell.inference.plugins.module_utils.core.times import iso
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.shared_memory import Segment
 from ansible_collections.blackwell.inference.plugins.module_utils.release.evidence import Evidence
@@ -111,7 +111,7 @@ class ReleaseReport:
             "user": _user(identity.uid),
             "uid": identity.uid,
             "start_ticks": identity.start_ticks,
-            "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(holder.started)),
+            "started": iso(holder.started),
             "state": ending.state if ending is not None and ending.state else holder.state,
             "live_threads": holder.live_threads,
             "parent_pid": holder.parent_pid,

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.blackwell.inference.plugins.module_utils.core.times import iso
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.api import check_api
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.host_memory import check_host_memory
@@ -59,7 +60,7 @@ def failures(levels: Sequence[Level]) -> list[str]:
 
 
 def now() -> str:
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return iso(time.time())
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Holder, Identity
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_use import GpuUse
-from ansible_collections.blackwell.inference.plugins.module_utils.release.claim import Claim, claim_of, enumerated
+from ansible_collections.blackwell.inference.plugins.module_utils.release.claim import Claim, claim_of
 from ansible_collections.blackwell.inference.plugins.module_utils.release.ownership import Judgement
 
 GPUS = (GpuUse(0, minor=1), GpuUse(1, minor=0), GpuUse(2))
@@ -55,16 +55,3 @@ def test_what_is_known_of_the_holder_comes_along():
 def test_what_is_ours_can_be_ended_here():
     made = claim_of(holder({}), Judgement("ours", "It runs as uid 1000.", True), GPUS)
     assert made.why == "It runs as uid 1000. The state released ends it."
-
-
-@pytest.mark.parametrize(
-    ("names", "text"),
-    [
-        (["a"], "a"),
-        (["a", "b"], "a and b"),
-        (["a", "b", "c"], "a, b and c"),
-        (["a", "b", "c", "d", "e"], "a, b, c and 2 more"),
-    ],
-)
-def test_enumerated(names, text):
-    assert enumerated(names) == text

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from ansible_collections.blackwell.inference.plugins.module_utils.core.sentences import capital
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.rung import Done, Door, Halt
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.rungs import LADDER
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.situation import (
     Request,
     Situation,
-    capital,
     holding,
 )
 

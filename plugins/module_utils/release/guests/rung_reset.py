@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 
-from ansible_collections.blackwell.inference.plugins.module_utils.release.claim import enumerated
+from ansible_collections.blackwell.inference.plugins.module_utils.core.sentences import abridged, capital, listed
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.condition import RESET_SECONDS
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.listing import GuestHolder
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.rung import (
@@ -19,9 +19,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.release.guests
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.situation import (
     Request,
     Situation,
-    capital,
     holding,
-    listed,
     named,
     people,
     together,
@@ -49,7 +47,7 @@ class Reset:
             return _halt(faulty, f"also given to {together(sharing)}", f"Stop {together(sharing)} first.")
         hidden = [entry.what for entry in situation.host.unread if entry.what != _REFUSED]
         if hidden:
-            because = f"whether it is open in {enumerated(hidden)} could not be seen"
+            because = f"whether it is open in {abridged(hidden)} could not be seen"
             return _halt(faulty, because, "See what that waits for, or reboot the host.")
         return None
 

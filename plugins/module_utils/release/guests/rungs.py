@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from ansible_collections.blackwell.inference.plugins.module_utils.core.sentences import capital, listed
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.commands import Ran
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.rung import (
     SETTLE_SECONDS,
@@ -17,8 +18,6 @@ from ansible_collections.blackwell.inference.plugins.module_utils.release.guests
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.situation import (
     Request,
     Situation,
-    capital,
-    listed,
     people,
     selected,
 )

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ReleaseError
+from ansible_collections.blackwell.inference.plugins.module_utils.core.sentences import listed
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.listing import Guest, GuestHolder, Host
 from ansible_collections.blackwell.inference.plugins.module_utils.release.protected import protected_program
@@ -158,12 +159,3 @@ def holding(holders: tuple[GuestHolder, ...], addresses: tuple[str, ...]) -> str
 
 def together(guests: tuple[Guest, ...]) -> str:
     return listed([guest.words for guest in guests])
-
-
-def listed(names: Sequence[str]) -> str:
-    """ "a, b and c"; all of them, as it is about what may come to harm."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
-
-
-def capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
