@@ -27,9 +27,17 @@ class Unread:
 def text_of(path: str | Path) -> str:
     """For files that come and go, or belong to somebody else, as those of a process in /proc: what cannot be read is empty."""
     try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
+        with open(path, encoding="utf-8", errors="replace", newline="") as file:
+            return file.read()
     except OSError:
         return ""
+
+
+def lines_of(text: str) -> list[str]:
+    """Lines that end with a line feed, which the kernel keeps out of names. Of the other characters that Python breaks lines at anybody may put
+    one into the name of his process, control group or mount, and behind it a line of his own making.
+    """
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 class HostFiles:

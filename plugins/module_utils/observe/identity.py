@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import lines_of, text_of
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Identity
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import PROC
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.process_task import task_of, tasks_of
@@ -87,7 +87,7 @@ def standing_of(pid: int, proc: Path = PROC) -> Standing | None:
 def _group(text: str) -> str:
     """systemd's hierarchy stands beside version 2's where both are mounted, and then all of version 2 is in its root."""
     groups = {}
-    for line in text.splitlines():
+    for line in lines_of(text):
         number, controllers, path = line.split(":", 2)
         groups["" if number == "0" else controllers] = path.removesuffix(DELETED)
     paths = (groups.get(name, "/") for name in ("", "name=systemd"))
@@ -95,7 +95,7 @@ def _group(text: str) -> str:
 
 
 def _real_uid(status: str) -> int | None:
-    for line in status.splitlines():
+    for line in lines_of(status):
         if line.startswith("Uid:"):
             return int(line.split()[1])
     return None

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import lines_of
+
 _MAY_HANG = re.compile(
     r"nfs\d*|cifs|smb3?|smbfs|fuse(\..*|blk)?|ceph|9p|autofs|lustre|gpfs|beegfs|afs|virtiofs|glusterfs|ocfs2|gfs2"
 )
@@ -36,7 +38,7 @@ def read_mounts(mountinfo: str) -> Mounts:
     """Of the text of /proc/PID/mountinfo. `devices` are written as in /proc/PID/maps."""
     hanging: dict[str, bool] = {}
     devices = set()
-    for line in mountinfo.splitlines():
+    for line in lines_of(mountinfo):
         place, separator, rest = line.partition(" - ")
         fields = place.split(" ")
         if not separator or len(fields) < 5:

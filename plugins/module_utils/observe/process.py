@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import lines_of, text_of
 
 PROC = Path("/proc")
 CGROUP2_MOUNTS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup/systemd"))
@@ -36,7 +36,7 @@ def environment_of(pid: int, proc: Path = PROC) -> dict[str, str]:
 
 def unit_of(pid: int, proc: Path = PROC) -> str | None:
     """The systemd unit that a process belongs to, from its control group."""
-    for line in text_of(proc / str(pid) / "cgroup").splitlines():
+    for line in lines_of(text_of(proc / str(pid) / "cgroup")):
         for part in reversed(line.rpartition(":")[2].split("/")):
             if part.endswith((".service", ".scope")):
                 return part

@@ -9,6 +9,8 @@ import os
 import re
 from typing import NamedTuple
 
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import lines_of
+
 _KERNEL_THREAD = 0x00200000
 _ENDED = "ZX"
 _STAT_BYTES = 4096
@@ -91,7 +93,7 @@ def living_task(proc: str, pid: int, leader: Task) -> int:
 
 def namespace_pids(status: str, pid: int) -> tuple[int, ...]:
     """Of the text of /proc/PID/status; kernels without pid namespaces do not tell."""
-    for line in status.splitlines():
+    for line in lines_of(status):
         if line.startswith("NSpid:"):
             return tuple(int(word) for word in line.split()[1:])
     return (pid,)
@@ -99,7 +101,7 @@ def namespace_pids(status: str, pid: int) -> tuple[int, ...]:
 
 def container_of(cgroup: str) -> str | None:
     """ "lxc 101", "docker 4f0c2a9b8d7e": of the text of /proc/PID/cgroup; None when no container shows."""
-    paths = [line.split(":", 2)[2] for line in cgroup.splitlines() if line.count(":") >= 2]
+    paths = [line.split(":", 2)[2] for line in lines_of(cgroup) if line.count(":") >= 2]
     found = [
         (match.start(), order, f"{kind} {match[1][:_ID_DIGITS] if kind != 'lxc' else match[1]}")
         for order, (pattern, kind) in enumerate(_CONTAINERS)

@@ -107,6 +107,16 @@ def devices_of(pid: int, found: Holders) -> dict[str, tuple[str, ...]] | None:
     return holder and holder.devices
 
 
+@pytest.mark.parametrize("name", [r"\rUid:\t998", r"\x0bUid:", r"\rNSpid:\tx"])
+def test_a_process_cannot_tell_lines_of_its_own_making_by_its_name(start, name):
+    process = start(f"opened('{LOOP_CONTROL}'); libc.prctl(15, b'{name}', 0, 0, 0); os.setuid(1234); ready()")
+    found = look()
+    held = holder_of(process.pid, found)
+    assert held is not None
+    assert (held.identity.uid, held.namespace_pids) == (1234, (process.pid,))
+    assert [note for note in found.unread if "failed" in note.why] == []
+
+
 @pytest.mark.parametrize(
     ("program", "around", "devices"),
     [

@@ -49,7 +49,7 @@ def add(
         (folder / "exe").symlink_to(executable)
 
 
-@pytest.mark.parametrize("name", ["python3", "a b) S 1 (c", "x\ny"])
+@pytest.mark.parametrize("name", ["python3", "a b) S 1 (c", "x\ny", "\rUid:\t0", "\x0bUid:", "\u2028Uid:\t0"])
 def test_the_name_of_a_process_may_hold_anything(tmp_path: Path, name: str) -> None:
     add(tmp_path, 12, name)
     assert read_identity(12, tmp_path) == Identity(12, 7000, "/system.slice/a.service", 998, "/usr/bin/python3")
@@ -80,12 +80,14 @@ def test_no_process(tmp_path: Path) -> None:
         ("4:memory:/m\n", "/"),
         ("0::/\n", "/"),
         ("", "/"),
+        ("0::/a.slice/\r0::/b.service\n", "/a.slice/\r0::/b.service"),
+        ("0::/a.slice/\x0bb\n", "/a.slice/\x0bb"),
     ],
-    ids=["version 2", "both", "version 1", "no systemd", "the root", "unreadable"],
+    ids=["version 2", "both", "version 1", "no systemd", "the root", "unreadable", "forged", "odd"],
 )
 def test_the_control_group(tmp_path: Path, lines: str, expected: str) -> None:
     (tmp_path / "7").mkdir()
-    (tmp_path / "7" / "cgroup").write_text(lines)
+    (tmp_path / "7" / "cgroup").write_bytes(lines.encode())
     assert control_group_of(7, tmp_path) == expected
 
 

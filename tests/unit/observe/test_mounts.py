@@ -50,6 +50,12 @@ def test_a_root_that_may_hang_takes_all_but_what_is_mounted_below():
     assert (mounts.may_hang("/usr/lib/x.so"), mounts.may_hang("/dev/nvidia0")) == (True, False)
 
 
+@pytest.mark.parametrize("separator", ["\r", "\x0b", "\x85", "\u2028"])
+def test_a_mount_point_is_no_further_line(separator):
+    mounts = read_mounts(f"1 0 0:40 / /mnt/a{separator}2 1 0:41 / /dev rw - fuse x rw\n")
+    assert not mounts.may_hang("/dev/nvidia0")
+
+
 @pytest.mark.parametrize(
     "kind",
     [
