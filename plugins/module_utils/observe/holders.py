@@ -32,7 +32,10 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.speake
 
 _MOST_TIMEOUTS = 3
 _MOST_NAMED = 5
-_PROCESSES = "processes"
+_NOT_REACHED = "other processes"
+
+HIDDEN = "processes"
+"""What `unread` calls those that may not be looked into; they do not hang."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,7 @@ def read_holders(
         timeout_seconds,
     )
     if sight.refused:
-        unread.append(Unread(_PROCESSES, _refusal(sight.refused, os.geteuid() == 0)))
+        unread.append(Unread(HIDDEN, _refusal(sight.refused, os.geteuid() == 0)))
     for pid in sorted(sight.asleep):
         why = "sleeps and cannot be interrupted: its mappings and environment were not read, not to hang with it"
         unread.append(Unread(_named(pid, proc), why))
@@ -151,7 +154,7 @@ def _look(sight: Sight, request: ScanRequest, timeout_seconds: float) -> list[Un
         if sight.done:
             return unread
         if silent is None or silent < timeout_seconds or sight.at is None:
-            unread.append(Unread(_PROCESSES, _breaking_off(sight, silent, timeout_seconds)))
+            unread.append(Unread(_NOT_REACHED, _breaking_off(sight, silent, timeout_seconds)))
             return unread
         part, pid = sight.at
         unread.append(Unread(_named(pid, request.proc), f"did not answer within {timeout_seconds:g} seconds"))

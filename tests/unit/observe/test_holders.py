@@ -130,7 +130,7 @@ else:
 def test_the_whole_takes_three_timeouts_at_most(look):
     found = look('say(reading=max(asked["first"], 41), part="descriptors", descriptors=0)\ntime.sleep(60)', 0.6)
     assert [note.what for note in found.unread[:2]] == ["process 41 (x)", "process 42 (x)"]
-    assert found.unread[-1].what == "processes"
+    assert found.unread[-1].what == "other processes"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_the_whole_takes_three_timeouts_at_most(look):
     ],
 )
 def test_a_program_that_breaks_off(look, program, timeout_seconds, why):
-    assert look(program, timeout_seconds).unread == (Unread("processes", why),)
+    assert look(program, timeout_seconds).unread == (Unread("other processes", why),)
 
 
 def test_what_sleeps_is_told_unless_it_wakes(look):

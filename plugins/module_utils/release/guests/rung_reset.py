@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.sentences import abridged, capital, listed
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders import HIDDEN
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.condition import RESET_SECONDS
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.listing import GuestHolder
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.rung import (
@@ -26,9 +27,6 @@ from ansible_collections.blackwell.inference.plugins.module_utils.release.guests
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.release.protected import executable_of
 
-_REFUSED = "processes"
-"""What a scan says of those that a policy hides from root too: they do not hang, and cannot be helped."""
-
 POWER = "Power the host off for half a minute: a reboot leaves a card that did not come back from its reset as it is."
 
 
@@ -45,9 +43,10 @@ class Reset:
             return _halt(faulty, f"open in {people(clients)}", "End that first.")
         if sharing:
             return _halt(faulty, f"also given to {together(sharing)}", f"Stop {together(sharing)} first.")
-        hidden = [entry.what for entry in situation.host.unread if entry.what != _REFUSED]
-        if hidden:
-            because = f"whether it is open in {abridged(hidden)} could not be seen"
+        # What a policy hides from root too does not hang, and cannot be helped.
+        missed = [entry.what for entry in situation.host.unread if entry.what != HIDDEN]
+        if missed:
+            because = f"whether it is open in {abridged(missed)} could not be seen"
             return _halt(faulty, because, "See what that waits for, or reboot the host.")
         return None
 

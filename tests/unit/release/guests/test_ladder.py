@@ -235,6 +235,9 @@ def test_a_stop_that_was_refused_ends_the_climb():
         ({"others": (replace(CONTAINER, vmid=102, running=False),)}, "nvidia-smi --gpu-reset -i 0000:01:00.0"),
         ({"unread": (Unread("process 9 (cuda)", "did not answer"),)},
          f"GPU {GPU0} cannot be reset: whether it is open in process 9 (cuda) could not be seen. See what that waits for, or reboot the host."),
+        ({"unread": (Unread("process 9 (cuda)", "did not answer"), Unread("other processes", "the program that looks at them said nothing"))},
+         f"GPU {GPU0} cannot be reset: whether it is open in process 9 (cuda) and other processes could not be seen. "
+         "See what that waits for, or reboot the host."),
     ],
 )  # fmt: skip
 def test_a_reset_needs_a_gpu_that_nobody_has_open(change, expected):
