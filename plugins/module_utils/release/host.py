@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
@@ -28,7 +28,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.release.owners
 from ansible_collections.blackwell.inference.plugins.module_utils.release.place import read_place
 from ansible_collections.blackwell.inference.plugins.module_utils.release.request import ReleaseRequest
 
-_PROPERTIES = ("ActiveState", "ControlGroup", "MainPID", "ExecMainStartTimestamp")
+_PROPERTIES = ("ActiveState", "ControlGroup", "ControlPID", "MainPID", "ExecMainStartTimestamp")
 
 
 class LocalHost:
@@ -36,20 +36,24 @@ class LocalHost:
 
     def __init__(self, request: ReleaseRequest, run: Run, detected_virtualisation: str | None) -> None:
         self._request = request
+        self._run = run
         self._files = HostFiles()
-        self._unit = show_properties(run, request.unit, _PROPERTIES) if request.unit else {}
+        self._unit = self._read_unit()
         self._place = read_place(read_virtualisation(self._files, detected_virtualisation))
-        self._selection = self._read_selection()
+        self._select(self._unit)  # what makes no sense is refused before anything is looked at
 
     def look(self, survivors: Collection[int] = ()) -> Look:
-        """NVML goes first: its own process has the GPUs open, and is gone when holders are looked for."""
+        """NVML goes first: its own process has the GPUs open, and is gone when holders are looked for. The unit goes last: systemd may start it at
+        any time, and whoever was found after that belongs to the start that is told of then.
+        """
         request = self._request
         reading = read_use(self._files, request.nvml_library, request.nvml_timeout_seconds)
         listed = {pid for gpu in reading.gpus for pid in gpu.processes or ()}
         scan = read_holders(
             read_gpu_nodes(), tuple(request.environment), request.scan_timeout_seconds, listed=sorted(listed)
         )
-        return look_at(reading, scan, self._place, self._selection, request.gpus, request.idle_memory_bytes, survivors)
+        selected = self._select(self._read_unit())
+        return look_at(reading, scan, self._place, selected, request.gpus, request.idle_memory_bytes, survivors)
 
     def evidence(self, look: Look) -> Evidence:
         """Of the selected GPUs; of all where NVML does not tell which is where."""
@@ -79,21 +83,29 @@ class LocalHost:
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
 
-    def _read_selection(self) -> Selection:
+    def _read_unit(self) -> dict[str, str]:
+        return show_properties(self._run, self._request.unit, _PROPERTIES) if self._request.unit else {}
+
+    def _select(self, unit: Mapping[str, str]) -> Selection:
         request = self._request
         return selection(
             unit=request.unit,
-            control_group=self._unit.get("ControlGroup") or None,
-            running_since=self._running_since(),
+            control_group=unit.get("ControlGroup") or None,
+            running_since=_running_since(unit),
             uid=request.uid,
             environment=request.environment,
             allow=request.allow,
             spared=lineage_of(os.getpid()),
         )
 
-    def _running_since(self) -> float | None:
-        """While systemd itself stops the unit, or it runs without a main process, all that is in it counts as of the running one."""
-        state, main = self._unit.get("ActiveState"), int(self._unit.get("MainPID") or 0)
-        if main > 0:
-            return start_of(main)
-        return 0.0 if state in ("active", "reloading", "deactivating") else None
+
+def _running_since(unit: Mapping[str, str]) -> float | None:
+    """While systemd itself stops the unit, or it runs without a main process, all that is in it counts as of the running one. What is run before the
+    main process is a part of its start.
+    """
+    state, main, control = unit.get("ActiveState"), int(unit.get("MainPID") or 0), int(unit.get("ControlPID") or 0)
+    if main > 0:
+        return start_of(main)
+    if state in ("active", "reloading", "deactivating"):
+        return 0.0
+    return start_of(control) if control > 0 else None
