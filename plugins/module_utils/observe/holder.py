@@ -19,7 +19,7 @@ class Identity:
     """One process of this boot: pid and start time together never come again. The rest must not change either before it is signalled.
 
     `start_ticks`: field 22 of /proc/PID/stat, in clock ticks since boot. `control_group`: its path as /proc/PID/cgroup tells it, "/" where that
-    cannot be read. `executable`: None where the leader has exited or the link cannot be read.
+    cannot be read. `executable`: None where the leader has exited or the link cannot be read. One that was removed since, of either, keeps its name.
     """
 
     pid: int

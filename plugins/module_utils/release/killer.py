@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ReleaseError
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Identity
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import DELETED, Standing
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import Standing
 from ansible_collections.blackwell.inference.plugins.module_utils.release.processes import LocalProcesses, Processes
 
 
@@ -143,10 +143,5 @@ def is_same(listed: Identity, now: Identity) -> bool:
     if (now.pid, now.start_ticks, now.uid) != (listed.pid, listed.start_ticks, listed.uid):
         return False
     ends = now.executable is None
-    same_group = _name(now.control_group) == _name(listed.control_group) or (ends and now.control_group == "/")
-    return same_group and (ends or _name(now.executable) == _name(listed.executable))
-
-
-def _name(path: str | None) -> str | None:
-    """A file that is replaced, or a group that is removed, is the same to those who are still in it."""
-    return path.removesuffix(DELETED) if path is not None else None
+    same_group = now.control_group == listed.control_group or (ends and now.control_group == "/")
+    return same_group and (ends or now.executable == listed.executable)

@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ReleaseError
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import UVM_NODE, Holder
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import DELETED
 from ansible_collections.blackwell.inference.plugins.module_utils.release.protected import (
-    executable_of,
     protected_program,
 )
 
@@ -139,7 +137,7 @@ def _owner(holder: Holder, selected: Selection) -> tuple[str, str]:
     if not _matches(holder, selected):
         return "not_ours", _stranger(holder)
     if holder.unit is not None and holder.unit.endswith(".service"):
-        user_manager = "--user " if "/user@" in _group_of(holder) else ""
+        user_manager = "--user " if "/user@" in holder.identity.control_group else ""
         stop = f"`systemctl {user_manager}stop {holder.unit}`"
         return "protected", f"It belongs to {holder.unit}, which would start it again: {stop} ends it."
     return "ours", _shown_by(selected)
@@ -147,15 +145,10 @@ def _owner(holder: Holder, selected: Selection) -> tuple[str, str]:
 
 def _is_in_unit(holder: Holder, selected: Selection) -> bool:
     """By the group that systemd names; by the unit's name in a slice of this host where it names none, which it does not for a unit that is dead."""
-    group = _group_of(holder)
+    group = holder.identity.control_group
     if selected.control_group is not None:
         return f"{group}/".startswith(f"{selected.control_group.rstrip('/')}/")
     return selected.unit is not None and selected.unit in _host_units(group)
-
-
-def _group_of(holder: Holder) -> str:
-    """Also of a group that was removed when all but an exiting process had left it."""
-    return holder.identity.control_group.removesuffix(DELETED)
 
 
 def _host_units(control_group: str) -> list[str]:
@@ -169,7 +162,7 @@ def _host_units(control_group: str) -> list[str]:
 
 
 def _allowed_by(holder: Holder, allow: Collection[str]) -> str | None:
-    names = [executable_of(holder), *_host_units(_group_of(holder))]
+    names = [holder.identity.executable, *_host_units(holder.identity.control_group)]
     return next((name for name in names if name in allow), None)
 
 
@@ -213,7 +206,7 @@ def _in_container(container: str) -> str:
 
 def _stranger(holder: Holder) -> str:
     where = holder.unit or "no unit"
-    program = executable_of(holder) or f"a program that cannot be seen, named {holder.name}"
+    program = holder.identity.executable or f"a program that cannot be seen, named {holder.name}"
     return (
         f"Nothing shows that it is ours: uid {holder.identity.uid}, {where}, {program}. "
         "Ask its owner to end it, or name the executable or the unit in allow."

@@ -19,7 +19,6 @@ import posixpath
 from dataclasses import dataclass
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Holder
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import DELETED
 
 _COMM_LENGTH = 15  # the kernel keeps no more of a process's name
 
@@ -96,7 +95,7 @@ class Protected:
 
 def protected_program(holder: Holder) -> Protected | None:
     """By the executable. Where that cannot be seen, by the unit or else the name: a name can lie, but then it only keeps something alive."""
-    program = executable_of(holder)
+    program = holder.identity.executable
     if program is not None:
         name = posixpath.basename(program)
     else:
@@ -107,9 +106,3 @@ def protected_program(holder: Holder) -> Protected | None:
         return None
     kind, what = PROGRAMS[name]
     return Protected(kind, f"{name} is {what}")
-
-
-def executable_of(holder: Holder) -> str | None:
-    """Without what the kernel says of a file that was replaced."""
-    path = holder.identity.executable
-    return path.removesuffix(DELETED) if path is not None else None

@@ -203,8 +203,6 @@ def test_descriptors_are_closed_when_one_cannot_be_had(monkeypatch: pytest.Monke
         ({"executable": None, "control_group": "/"}, True),
         ({"executable": None, "control_group": "/system.slice/b.service"}, False),
         ({"executable": None, "uid": 0}, False),
-        ({"executable": "/usr/bin/python3 (deleted)"}, True),
-        ({"control_group": "/system.slice/a.service (deleted)"}, True),
     ],
 )
 def test_the_same_process(change: dict[str, object], same: bool) -> None:

@@ -25,7 +25,6 @@ from ansible_collections.blackwell.inference.plugins.module_utils.release.guests
     people,
     together,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.release.protected import executable_of
 
 POWER = "Power the host off for half a minute: a reboot leaves a card that did not come back from its reset as it is."
 
@@ -101,7 +100,7 @@ class Reboot:
 
 def _is_client(held: GuestHolder, addresses: tuple[str, ...]) -> bool:
     """Not the driver's persistence daemon: the driver's reset speaks to it, and it lets go for it."""
-    daemon = posixpath.basename(executable_of(held.holder) or "") == "nvidia-persistenced"
+    daemon = posixpath.basename(held.holder.identity.executable or "") == "nvidia-persistenced"
     return bool(set(held.addresses) & set(addresses)) and not daemon
 
 
