@@ -58,6 +58,15 @@ class GpuUse:
         """Its node under /dev."""
         return None if self.minor is None else f"nvidia{self.minor}"
 
+    @property
+    def wants_recovery(self) -> bool:
+        return self.recovery_action not in (None, "none")
+
+    @property
+    def in_order(self) -> bool:
+        """It answers, and the driver wants nothing done with it."""
+        return self.state == "ok" and not self.wants_recovery
+
 
 @dataclass(frozen=True)
 class UseReading:

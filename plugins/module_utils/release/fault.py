@@ -28,6 +28,8 @@ HEARTBEAT_STOPPED = re.compile(r"HeartbeatTimedOut: .* heartbeat [1-9]")
 BROKEN = re.compile(r"^(?:watchdog: )?BUG: |^Oops\b|^general protection fault")
 FRAME = re.compile(r"\+0x[0-9a-f]+/0x[0-9a-f]+ \[(nvidia(?:_\w+)?)[ \]]")
 GUESSED_FRAME = re.compile(r"^\s*\? ")
+GAVE_UP = re.compile(r"not ready \d+ms after .*; giving up")
+"""The kernel, of a device that did not come back from a reset of whatever kind."""
 BROKEN_SECONDS = 2.0
 """A broken kernel prints its registers and its call trace at once, also through a slow serial console."""
 
@@ -73,7 +75,7 @@ def broken_gpus(entries: Sequence[KernelEntry], selected: Collection[str] | None
             yield Fault("bus", address, "GPU has fallen off the bus", xids.POWER_OFF, *rest)
         elif device and (selected is not None or device["driver"] == "nvidia"):
             place = pci_address(device["address"])
-            if re.search(r"not ready \d+ms after .*; giving up", message):
+            if GAVE_UP.search(message):
                 yield Fault("reset", place, "GPU did not come back from a reset", xids.POWER_OFF, *rest)
             elif "device inaccessible" in message:
                 yield Fault("bus", place, "GPU does not answer on the bus", xids.POWER_OFF, *rest)

@@ -81,7 +81,7 @@ def _of_driver(case: Case) -> Iterator[Finding]:
         yield Finding("needs_reset", use.error, advice.reset(use, place))
     elif use.state != "ok":
         yield Finding("needs_reboot", use.error, advice.reboot(place))
-    if use.recovery_action not in (None, "none"):
+    if use.wants_recovery:
         state = "needs_reboot" if use.recovery_action in advice.REBOOT_ACTIONS else "needs_reset"
         why = f"The driver wants the recovery action {use.recovery_action} for {case.name}."
         yield Finding(state, why, advice.recover(use, place))

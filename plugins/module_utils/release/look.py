@@ -70,7 +70,7 @@ class Look:
         """Whether time alone may free them: memory is given back late, and what is ours may be on its way out; others stay, and so does a broken card."""
         if any(held.claim.blocks and not held.ours for held in self.held.values()):
             return False
-        return all(gpu.use.state == "ok" and gpu.use.recovery_action in (None, "none") for gpu in self.proof.gpus)
+        return all(gpu.use.in_order for gpu in self.proof.gpus)
 
     @property
     def proof(self) -> Proof:

@@ -99,9 +99,7 @@ def _will_not_change(look: Look) -> bool:
 
 
 def _stays(gpu: GpuProof) -> bool:
-    return (
-        gpu.state in ("held", "needs_reboot") or gpu.use.state != "ok" or gpu.use.recovery_action not in (None, "none")
-    )
+    return gpu.state in ("held", "needs_reboot") or not gpu.use.in_order
 
 
 def _later(first: Look, last: Look) -> tuple[Held, ...]:

@@ -133,10 +133,8 @@ class ReleaseReport:
 def obstacles(look: Look, evidence: Evidence) -> tuple[Obstacle, ...]:
     """Judged as if the running unit were stopped and what is ours were gone, so that it can be told before anything is."""
     proof = look.proof_without([pid for pid, held in look.held.items() if held.leaves])
-    findings = [proof.finding, *(gpu.finding for gpu in proof.gpus)]
-    told = {f"{finding.why} {finding.next_step}": finding.state for finding in findings if finding.why}
-    if len(proof.gpus) > 1 and proof.finding.why and "In the same state" in proof.finding.why:
-        told = {f"{proof.finding.why} {proof.finding.next_step}": proof.finding.state}
+    others = (gpu.finding for gpu in proof.gpus if gpu.state != proof.state)
+    told = {f"{finding.why} {finding.next_step}": finding.state for finding in (proof.finding, *others) if finding.why}
     faults = evidence.sentence()
     first = (Obstacle("hardware_fault", faults),) if faults else ()
     return (*first, *(Obstacle(state, message) for message, state in told.items()))

@@ -20,6 +20,7 @@ from .scripted import GIB, GROUP, MARK, SERVICE_UID, UNIT, ScriptedHost, gpu, ho
 
 REQUEST = ReleaseRequest(unit=UNIT, uid=SERVICE_UID, environment=MARK)
 FREE = seen([gpu()])
+WANTS_RESET = {"recovery_action": "gpu_reset"}
 LXC = Place(True, False, "lxc", True)
 XID_79 = "NVRM: Xid (PCI:0000:00:00): 79, pid=1, name=python3, GPU has fallen off the bus."
 
@@ -171,10 +172,12 @@ def test_the_running_unit_is_no_obstacle_to_its_own_restart():
     [
         ([gpu(0, 82 * GIB, {10: 80 * GIB, 20: 2 * GIB})], [stranger(20)], ["held"]),
         ([gpu(0, 90 * GIB, {10: 80 * GIB})], [], ["needs_reset"]),
-        ([gpu(0, 80 * GIB, {10: 80 * GIB}, recovery_action="gpu_reset")], [], ["needs_reset"]),
+        ([gpu(0, 80 * GIB, {10: 80 * GIB}, **WANTS_RESET)], [], ["needs_reset"]),
         ([gpu(0, 80 * GIB, {10: 80 * GIB}), gpu(1, state="lost", error="GPU 1 is lost.", refused=15)], [], ["needs_reboot"]),
+        ([gpu(0, 80 * GIB, {10: 80 * GIB}, **WANTS_RESET), gpu(1, **WANTS_RESET), gpu(2, 2 * GIB, {20: 2 * GIB})],
+         [stranger(20, devices={"nvidia2": ("descriptor",), "nvidia-uvm": ("descriptor",)})], ["needs_reset", "held"]),
     ],
-    ids=["another's process", "memory of nobody beside it", "the driver wants a reset", "a lost card"],
+    ids=["another's process", "memory of nobody beside it", "the driver wants a reset", "a lost card", "one of two alike, and another"],
 )  # fmt: skip
 def test_what_stopping_the_unit_would_not_cure_is_an_obstacle(cards, others, states):
     running = selection(UNIT, GROUP, 1_700_000_000.0, SERVICE_UID, MARK)
@@ -189,7 +192,8 @@ def test_a_gpu_that_is_not_there_is_told():
 
 
 def test_a_report_tells_who_a_holder_is_and_no_secret():
-    rank = holder(10, environment={**MARK}, namespace_pids=(10, 3), container=None, uid=4_000_000)
+    secret = {**MARK, "BLACKWELL_API_KEY": "s3cret"}
+    rank = holder(10, environment=secret, namespace_pids=(10, 3), container=None, uid=4_000_000)
     told = list_holders(ScriptedHost(seen([gpu(0, GIB, {10: GIB})], [rank])), REQUEST).as_dict()["holders"][0]
     assert told == {
         "pid": 10,
@@ -210,7 +214,8 @@ def test_a_report_tells_who_a_holder_is_and_no_secret():
         "gpus": [0],
         "gpu_memory_bytes": {"0": GIB},
         "owner": "not_ours",
-        "why": told["why"],
+        "why": "Nothing shows that it is ours: uid 4000000, no unit, /opt/sglang/bin/python3. "
+        "Ask its owner to end it, or name the executable or the unit in allow.",
         "blocks": True,
         "outcome": None,
         "signals": [],

@@ -5,21 +5,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import MIB
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel_log import read_kernel_log
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address
+from ansible_collections.blackwell.inference.plugins.module_utils.release.fault import GAVE_UP
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.commands import Ran, Run
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.host_gpus import HostGpu
+from ansible_collections.blackwell.inference.plugins.module_utils.release.request import IDLE_MEMORY_BYTES
 
 QUERY = ("nvidia-smi", "--query-gpu=pci.bus_id,memory.used,memory.total", "--format=csv,noheader,nounits")
 QUERY_SECONDS = 30.0
 RESET_SECONDS = 150.0  # the kernel itself waits a minute for a card to come back, twice where it tries another way
-_IDLE_MIB = 600
-_GAVE_UP = re.compile(r"not ready \d+ms after .*; giving up")
+_IDLE_MIB = IDLE_MEMORY_BYTES // MIB
 _SILENT = b"\xff\xff"
 
 
@@ -69,7 +70,7 @@ def gave_up(addresses: Iterable[str], since: float) -> str | None:
         log = read_kernel_log(f"@{since:.0f}")
     except ObservationError:
         return None
-    lines = (entry.message for entry in log.entries if _GAVE_UP.search(entry.message))
+    lines = (entry.message for entry in log.entries if GAVE_UP.search(entry.message))
     return next((line for line in lines if any(address in line for address in addresses)), None)
 
 

@@ -98,10 +98,6 @@ class Host:
     def guest(self, vmid: int) -> Guest | None:
         return next((guest for guest in self.guests if guest.vmid == vmid), None)
 
-    def held_by(self, vmid: int | None, addresses: Iterable[str]) -> tuple[GuestHolder, ...]:
-        wanted = set(addresses)
-        return tuple(held for held in self.holders if held.vmid == vmid and wanted & set(held.addresses))
-
     def gpus_of(self, guest: Guest) -> tuple[str, ...]:
         """What it was given and what its processes have. A mapping can give a VM any GPU of a pool: while it runs, it has those that it holds."""
         held = {address for holder in self.holders if holder.vmid == guest.vmid for address in holder.addresses}
