@@ -18,28 +18,6 @@ IDLE_MEMORY_BYTES = 600 << 20
 NOBODY = -1
 """A user who does not exist, as the service's own before the first deployment: owns nothing."""
 
-ARGUMENTS: dict[str, Any] = {
-    "state": {"type": "str", "choices": ["listed", "released"], "default": "listed"},
-    "gpus": {"type": "list", "elements": "str", "default": []},
-    "unit": {"type": "str"},
-    "user": {"type": "str"},
-    "environment": {"type": "dict", "default": {}},
-    "allow": {"type": "list", "elements": "str", "default": []},
-    "grace_seconds": {"type": "float", "default": 30},
-    "deadline_seconds": {"type": "float", "default": 180},
-    "polls": {"type": "int", "default": 3},
-    "poll_seconds": {"type": "float", "default": 1},
-    "idle_memory_bytes": {"type": "int", "default": IDLE_MEMORY_BYTES},
-    "evidence_since": {"type": "str"},
-    "leftovers": {"type": "bool", "default": True},
-    "scan_timeout_seconds": {"type": "float", "default": 20},
-    "nvml_library": {"type": "path"},
-    "nvml_timeout_seconds": {"type": "float", "default": 20},
-}
-
-_LEAST = {"grace_seconds": 0, "idle_memory_bytes": 0, "polls": 1}
-_MORE_THAN_NOTHING = ("deadline_seconds", "poll_seconds", "scan_timeout_seconds", "nvml_timeout_seconds")
-
 
 @dataclass(frozen=True)
 class ReleaseRequest:
@@ -60,6 +38,29 @@ class ReleaseRequest:
     scan_timeout_seconds: float = 20
     nvml_library: str | None = None
     nvml_timeout_seconds: float = 20
+
+
+ARGUMENTS: dict[str, Any] = {
+    "state": {"type": "str", "choices": ["listed", "released"], "default": "listed"},
+    "gpus": {"type": "list", "elements": "str", "default": []},
+    "unit": {"type": "str"},
+    "user": {"type": "str"},
+    "environment": {"type": "dict", "default": {}},
+    "allow": {"type": "list", "elements": "str", "default": []},
+    "grace_seconds": {"type": "float", "default": ReleaseRequest.grace_seconds},
+    "deadline_seconds": {"type": "float", "default": ReleaseRequest.deadline_seconds},
+    "polls": {"type": "int", "default": ReleaseRequest.polls},
+    "poll_seconds": {"type": "float", "default": ReleaseRequest.poll_seconds},
+    "idle_memory_bytes": {"type": "int", "default": ReleaseRequest.idle_memory_bytes},
+    "evidence_since": {"type": "str"},
+    "leftovers": {"type": "bool", "default": ReleaseRequest.leftovers},
+    "scan_timeout_seconds": {"type": "float", "default": ReleaseRequest.scan_timeout_seconds},
+    "nvml_library": {"type": "path"},
+    "nvml_timeout_seconds": {"type": "float", "default": ReleaseRequest.nvml_timeout_seconds},
+}
+
+_LEAST = {"grace_seconds": 0, "idle_memory_bytes": 0, "polls": 1}
+_MORE_THAN_NOTHING = ("deadline_seconds", "poll_seconds", "scan_timeout_seconds", "nvml_timeout_seconds")
 
 
 def read_request(params: Mapping[str, Any]) -> ReleaseRequest:
