@@ -21,6 +21,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe import
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread, text_of
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_nodes import GpuNodes
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Holder, Identity
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import users_of_processes
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.shared_memory import (
     DIRECTORY,
     Segment,
@@ -131,7 +132,7 @@ def read_holders(
         unread.append(Unread(_named(pid, proc), why))
     return Holders(
         tuple(_holder(sight.holders[pid]) for pid in sorted(sight.holders)),
-        segments if unread else marked(segments, sight.referenced),
+        segments if unread else marked(segments, sight.referenced, users_of_processes(Path(proc)), time.time()),
         len(sight.looked_at),
         sight.descriptors,
         tuple(unread),

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import lines_of, text_of
@@ -26,6 +27,16 @@ def pids_of_cgroup(control_group: str, mounts: tuple[Path, ...] = CGROUP2_MOUNTS
                     pids.update(int(word) for word in text_of(Path(folder) / "cgroup.procs").split())
             return tuple(sorted(pids))
     return ()
+
+
+def users_of_processes(proc: Path = PROC) -> set[int]:
+    """The effective users of all processes."""
+    users = set()
+    for name in os.listdir(proc):
+        if name.isdigit():
+            with suppress(OSError):
+                users.add(os.stat(proc / name).st_uid)
+    return users
 
 
 def environment_of(pid: int, proc: Path = PROC) -> dict[str, str]:

@@ -8,15 +8,21 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 DIRECTORY = "/dev/shm"
 
+HANDED_OVER_SECONDS = 600.0
+"""The engine's tokenizer fills a segment, closes it and sends its name to the scheduler, which opens it when it gets to that request: until then nobody
+has it, and it is wanted."""
+
 
 @dataclass(frozen=True)
 class Segment:
-    """One file of shared memory. `modified`: seconds since 1970. `referenced`: some process has it open or mapped, or nobody could be sure."""
+    """One file of shared memory. `modified`: seconds since 1970. `referenced`: some process has it open or mapped, or may be
+    about to, or nobody could be sure.
+    """
 
     path: str
     size_bytes: int
@@ -40,12 +46,15 @@ def device_of(directory: str = DIRECTORY) -> tuple[int, int] | None:
     return os.major(found), os.minor(found)
 
 
-def marked(segments: tuple[Segment, ...], referenced: Container[int]) -> tuple[Segment, ...]:
-    """With what was learnt: the inodes that some process has."""
-    return tuple(
-        Segment(item.path, item.size_bytes, item.uid, item.inode, item.modified, item.inode in referenced)
-        for item in segments
-    )
+def marked(
+    segments: tuple[Segment, ...], referenced: Container[int], users: Container[int], now: float
+) -> tuple[Segment, ...]:
+    """With what was learnt: the inodes that some process has, and the users that have a process at all; `now` is in seconds since 1970."""
+
+    def wanted(item: Segment) -> bool:
+        return item.inode in referenced or (item.uid in users and item.modified > now - HANDED_OVER_SECONDS)
+
+    return tuple(replace(item, referenced=wanted(item)) for item in segments)
 
 
 def _segments(directory: Path) -> Iterator[Segment]:

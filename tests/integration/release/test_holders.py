@@ -358,6 +358,9 @@ time.sleep(600)"""
 other = subprocess.Popen([sys.executable, "-c", have], stdout=-1)
 other.stdout.read(1)
 open("/mnt/left", "w").close()
+for name in ("had", "left"):
+    os.utime(f"/mnt/{name}", (0, 0))
+open("/mnt/sent", "w").close()
 def show():
     found = read_holders(GpuNodes({}), [], 20, shared_memory="/mnt")
     return [list(found.unread), [[segment.path, segment.size_bytes, segment.uid, segment.referenced] for segment in found.segments]]
@@ -368,8 +371,8 @@ print(json.dumps([with_it, show()]))''',
         *PRIVATE_PIDS,
     )
     assert told == [
-        [[], [["/mnt/had", 9, 0, True], ["/mnt/left", 0, 0, False]]],
-        [[], [["/mnt/had", 9, 0, False], ["/mnt/left", 0, 0, False]]],
+        [[], [["/mnt/had", 9, 0, True], ["/mnt/left", 0, 0, False], ["/mnt/sent", 0, 0, True]]],
+        [[], [["/mnt/had", 9, 0, False], ["/mnt/left", 0, 0, False], ["/mnt/sent", 0, 0, True]]],
     ]
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from types import SimpleNamespace
 
@@ -189,7 +190,10 @@ def test_processes_that_are_not_ours_to_read_are_told_together(look, monkeypatch
 
 def test_segments_that_nobody_has(look, tmp_path):
     (tmp_path / "shm").mkdir()
-    (tmp_path / "shm" / "kept").write_text("")
+    for name in ("kept", "left", "new"):
+        (tmp_path / "shm" / name).write_text("")
+    os.utime(tmp_path / "shm" / "left", (0, 0))
     inode = (tmp_path / "shm" / "kept").stat().st_ino
-    found = look(say(referenced=inode) + say(done=True, descriptors=0), segments=("left",))
-    assert [(segment.path[-4:], segment.referenced) for segment in found.segments] == [("kept", True), ("left", False)]
+    found = look(say(referenced=inode) + say(done=True, descriptors=0))
+    referenced = {segment.path.rpartition("/")[2]: segment.referenced for segment in found.segments}
+    assert referenced == {"kept": True, "left": False, "new": True}

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import socket
 
+import pytest
+
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.shared_memory import (
     Segment,
     device_of,
@@ -32,10 +34,25 @@ def test_only_files_are_segments_and_all_are_taken_as_referenced(tmp_path):
 
 def test_what_nobody_has_is_told_apart():
     segments = (Segment("/dev/shm/a", 1, 0, 11, 0.0), Segment("/dev/shm/b", 2, 0, 12, 0.0))
-    assert [(item.path, item.referenced) for item in marked(segments, {12})] == [
+    assert [(item.path, item.referenced) for item in marked(segments, {12}, {0}, 1_700_000_000.0)] == [
         ("/dev/shm/a", False),
         ("/dev/shm/b", True),
     ]
+
+
+@pytest.mark.parametrize(
+    ("user", "age_seconds", "kept"),
+    [
+        pytest.param(990, 1, True, id="just sent from one process to another"),
+        pytest.param(990, -3600, True, id="by a clock that was wrong"),
+        pytest.param(990, 3600, False, id="long ago"),
+        pytest.param(991, 1, False, id="of a user who has no process any more"),
+    ],
+)
+def test_what_nobody_has_yet_is_kept(user, age_seconds, kept):
+    now = 1_700_000_000.0
+    (item,) = marked((Segment("/dev/shm/psm_a", 1, user, 11, now - age_seconds),), (), {0, 990}, now)
+    assert item.referenced is kept
 
 
 def test_no_such_directory(tmp_path):
