@@ -34,6 +34,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.speake
 _MOST_TIMEOUTS = 3
 _MOST_NAMED = 5
 _NOT_REACHED = "other processes"
+_FIRST_PART = holders_child.DESCRIPTORS
 
 HIDDEN = "processes"
 """What `unread` calls those that may not be looked into; they do not hang."""
@@ -41,13 +42,16 @@ HIDDEN = "processes"
 
 @dataclass(frozen=True)
 class Holders:
-    """`processes` and `descriptors` that were looked at. While anything is `unread` nothing proves that there is no further holder."""
+    """`processes` and `descriptors` that were looked at. While anything is `unread` nothing proves that there is no further holder. `broken_off`: why
+    the search ended before it had looked at the descriptors of all.
+    """
 
     holders: tuple[Holder, ...]
     segments: tuple[Segment, ...]
     processes: int
     descriptors: int
     unread: tuple[Unread, ...] = ()
+    broken_off: str | None = None
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class ScanRequest:
     environment: tuple[str, ...] = ()
     proc: str = "/proc"
     shared_memory: tuple[int, int] | None = None
-    part: str = holders_child.DESCRIPTORS
+    part: str = _FIRST_PART
     first: int = 0
     known: tuple[int, ...] = ()
 
@@ -78,6 +82,7 @@ class Sight:
     at: tuple[str, int] | None = None
     descriptors: int = 0
     ended: str | None = None
+    broken_off: str | None = None
     done: bool = False
 
     def take(self, message: dict[str, Any], before: int) -> None:
@@ -136,6 +141,7 @@ def read_holders(
         len(sight.looked_at),
         sight.descriptors,
         tuple(unread),
+        sight.broken_off,
     )
 
 
@@ -155,8 +161,10 @@ def _look(sight: Sight, request: ScanRequest, timeout_seconds: float) -> list[Un
         if sight.done:
             return unread
         if silent is None or silent < timeout_seconds or sight.at is None:
-            unread.append(Unread(_NOT_REACHED, _breaking_off(sight, silent, timeout_seconds)))
-            return unread
+            why = _breaking_off(sight, silent, timeout_seconds)
+            if (sight.at[0] if sight.at else request.part) == _FIRST_PART:
+                sight.broken_off = why
+            return [*unread, Unread(_NOT_REACHED, why)]
         part, pid = sight.at
         unread.append(Unread(_named(pid, request.proc), f"did not answer within {timeout_seconds:g} seconds"))
         request = replace(request, part=part, first=pid + 1, known=tuple(sorted({*sight.holders, *request.known})))

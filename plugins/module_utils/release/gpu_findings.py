@@ -26,6 +26,7 @@ class Case:
     place: Place
     limit_bytes: int
     left_out: int = 0
+    broken_off: str | None = None
 
     @property
     def name(self) -> str:
@@ -147,6 +148,11 @@ def _of_sight(case: Case) -> Iterator[Finding]:
     if case.left_out and not case.place.root:
         why = f"Nothing that this user can see holds {case.name}, and the processes of other users could not be looked into."
         yield Finding("unproven", why, "Run as root.")
+    elif case.broken_off:
+        why = f"Nothing that was seen holds {case.name}, but not all processes were looked at: {case.broken_off}."
+        yield Finding(
+            "unproven", why, "Look again. If it ends so again, see what is wrong with the process that it names."
+        )
 
 
 def _unseen(case: Case, excess: str, unseen_bytes: int) -> Finding:

@@ -84,7 +84,15 @@ class Look:
         return self._prove(replace(self.reading, gpus=gpus), staying)
 
     def _prove(self, reading: UseReading, claims: list[Claim]) -> Proof:
-        return prove(reading, self.selected, claims, self.place, self.idle_memory_bytes, len(self.scan.unread))
+        return prove(
+            reading,
+            self.selected,
+            claims,
+            self.place,
+            self.idle_memory_bytes,
+            len(self.scan.unread),
+            self.scan.broken_off,
+        )
 
 
 def look_at(

@@ -78,27 +78,37 @@ def judge(
     place: Place,
     idle_memory_bytes: int,
     left_out: int = 0,
+    broken_off: str | None = None,
 ) -> Proof:
-    """`selected`: indices of GPUs; `left_out`: how many processes could not be looked into, any of which may hold a GPU."""
+    """`selected`: indices of GPUs; `left_out`: how many processes could not be looked into, any of which may hold a GPU; `broken_off`: why
+    the search for holders ended before it had looked at all processes.
+    """
     if reading.driver_error is not None:
         state = "needs_reboot" if reading.driver_hung else "unproven"
         return Proof(Finding(state, reading.driver_error, advice.make_nvml_answer(reading, place)))
     known = {use.index: use for use in reading.gpus}
     gpus = tuple(
-        _judge_gpu(known.get(index) or _gone(index), claims, place, idle_memory_bytes, left_out)
+        _judge_gpu(known.get(index) or _gone(index), claims, place, idle_memory_bytes, left_out, broken_off)
         for index in sorted(selected)
     )
     return Proof(_of_all(gpus), gpus)
 
 
-def _judge_gpu(use: GpuUse, claims: Sequence[Claim], place: Place, idle_memory_bytes: int, left_out: int) -> GpuProof:
+def _judge_gpu(
+    use: GpuUse,
+    claims: Sequence[Claim],
+    place: Place,
+    idle_memory_bytes: int,
+    left_out: int,
+    broken_off: str | None,
+) -> GpuProof:
     limit = idle_limit(use, idle_memory_bytes)
     here = tuple(claim for claim in claims if claim.holds(use.index))
     sizes = list((use.processes or {}).values())
     seen = sum(size for size in sizes if size is not None)
     told = use.memory_used_bytes is not None and use.processes is not None and None not in sizes
     unseen = max((use.memory_used_bytes or 0) - seen, 0) if told else None
-    found = findings(Case(use, here, place, limit, left_out))
+    found = findings(Case(use, here, place, limit, left_out, broken_off))
     return GpuProof(use, worst(found), seen, unseen, limit)
 
 

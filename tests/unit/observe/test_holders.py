@@ -152,7 +152,15 @@ def test_the_whole_takes_three_timeouts_at_most(look):
     ],
 )
 def test_a_program_that_breaks_off(look, program, timeout_seconds, why):
-    assert look(program, timeout_seconds).unread == (Unread("other processes", why),)
+    found = look(program, timeout_seconds)
+    assert found.unread == (Unread("other processes", why),)
+    assert found.broken_off == why
+
+
+def test_all_descriptors_were_looked_at_where_it_breaks_off_among_the_mappings(look):
+    found = look(reading(41, descriptors=0) + reading(41, "mappings") + say(broke="ValueError: x"))
+    assert found.unread[-1].what == "other processes"
+    assert found.broken_off is None
 
 
 def test_what_sleeps_is_told_unless_it_wakes(look):

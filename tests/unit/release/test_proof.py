@@ -65,8 +65,8 @@ def claim(pid: int = 7, name: str = "python3", **more: object) -> Claim:
     return Claim(**{"pid": pid, "name": name, "gpus": frozenset({0}), "blocks": True, **more})
 
 
-def judged(use: GpuUse, claims: list[Claim] | None = None, place: Place = METAL, left_out: int = 0):
-    return judge(UseReading(gpus=(use,)), [use.index], claims or [], place, IDLE, left_out)
+def judged(use: GpuUse, claims: list[Claim] | None = None, place: Place = METAL, left_out: int = 0, **more: object):
+    return judge(UseReading(gpus=(use,)), [use.index], claims or [], place, IDLE, left_out, **more)
 
 
 def verdict(*arguments: object, **more: object) -> tuple[str, str | None, str | None]:
@@ -393,3 +393,13 @@ def test_what_another_user_than_root_cannot_see_is_not_proven_free():
         "Run as root.",
     )
     assert verdict(gpu(), place=METAL, left_out=1) == ("released", None, None)
+
+
+def test_a_search_that_ended_early_proves_nothing_free():
+    why = "the program that looks at them failed with ValueError: no number at process 7"
+    assert verdict(gpu(), left_out=1, broken_off=why) == (
+        "unproven",
+        f"Nothing that was seen holds GPU 0, but not all processes were looked at: {why}.",
+        "Look again. If it ends so again, see what is wrong with the process that it names.",
+    )
+    assert verdict(gpu(), [claim()], left_out=1, broken_off=why)[0] == "held"
