@@ -86,7 +86,9 @@ def mapped_addresses(text: str, node: str) -> dict[str, tuple[str, ...]]:
     return {name: _once(addresses) for name, addresses in found.items()}
 
 
-def claims(settings: Settings, devices: Mapping[str, str], mapped: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def given_addresses(
+    settings: Settings, devices: Mapping[str, str], mapped: Mapping[str, tuple[str, ...]]
+) -> tuple[str, ...]:
     """Addresses of what a guest is given. `devices`: the address behind each node; `mapped`: as `mapped_addresses` says."""
     given = [devices[device] for device in settings.devices if device in devices]
     given += settings.addresses

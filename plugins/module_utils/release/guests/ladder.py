@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.sentences import capital
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.rung import Done, Door, Halt
+from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.rung import Done, Door, Halt, Rung
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.rungs import LADDER
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.situation import (
     Request,
@@ -62,26 +62,21 @@ def release(door: Door, request: Request) -> Release:
     situation = door.look()
     was_running = situation.guest.running
     steps: list[Step] = []
+    over = _over(situation)
     for rung in LADDER:
-        over = _over(situation)
         if over:
             break
-        obstacle = rung.obstacle(situation, request)
-        if obstacle is not None:
-            steps.append(_not_applicable(rung.name, obstacle))
-            over = _halted(obstacle)
-        elif rung.name == "reboot" or not request.allows(rung.consent(situation)):
-            step, over = _refused(rung.name, rung.consent(situation), rung.plan(situation, request), situation, request)
-            steps.append(step)
+        passed = _passed_over(rung, situation, request)
+        if passed:
+            step, over = passed
         else:
             done = rung.climb(door, situation, request)
             situation = _settled(door, done)
             outcome = "released" if situation.released else "failed" if done.failed else "not_enough"
-            steps.append(Step(rung.name, outcome, done.what))
-            over = None if situation.released or done.halt is None else _halted(done.halt)
-        if over:
-            break
-    ended = replace(over or _over(situation) or Release("held"), rungs=tuple(steps))
+            step = Step(rung.name, outcome, done.what)
+            over = (None if situation.released else _halted(done.halt)) or _over(situation)
+        steps.append(step)
+    ended = replace(over or Release("held"), rungs=tuple(steps))
     return _with_guest(door, ended, situation, was_running)
 
 
@@ -92,12 +87,9 @@ def foresee(situation: Situation, request: Request) -> Release:
     for rung in LADDER:
         if over:
             break
-        obstacle = rung.obstacle(situation, request)
-        if obstacle is not None:
-            steps.append(_not_applicable(rung.name, obstacle))
-            over = _halted(obstacle)
-        elif rung.name == "reboot" or not request.allows(rung.consent(situation)):
-            step, over = _refused(rung.name, rung.consent(situation), rung.plan(situation, request), situation, request)
+        passed = _passed_over(rung, situation, request)
+        if passed:
+            step, over = passed
             steps.append(step)
         else:
             doubt = "If that is not enough: " if any(step.outcome == "would_try" for step in steps) else ""
@@ -121,22 +113,30 @@ def _over(situation: Situation) -> Release | None:
     return None
 
 
-def _not_applicable(name: str, obstacle: str | Halt) -> Step:
-    return Step(name, "not_applicable", obstacle.why if isinstance(obstacle, Halt) else obstacle)
+def _passed_over(rung: Rung, situation: Situation, request: Request) -> tuple[Step, Release | None] | None:
+    """Why a rung is not climbed, and the end of it all where it is one; None for one that is climbed."""
+    obstacle = rung.obstacle(situation, request)
+    if obstacle is not None:
+        why = obstacle.why if isinstance(obstacle, Halt) else obstacle
+        return Step(rung.name, "not_applicable", why), _halted(obstacle)
+    if rung.name == "reboot" or not request.allows(rung.consent(situation)):
+        return _refused(rung, situation, request)
+    return None
 
 
-def _halted(obstacle: str | Halt) -> Release | None:
+def _halted(obstacle: str | Halt | None) -> Release | None:
     return (
         Release(obstacle.state, why=obstacle.why, next_step=obstacle.next_step) if isinstance(obstacle, Halt) else None
     )
 
 
-def _refused(name: str, consent: str, plan: str, situation: Situation, request: Request) -> tuple[Step, Release]:
+def _refused(rung: Rung, situation: Situation, request: Request) -> tuple[Step, Release]:
+    consent, plan = rung.consent(situation), rung.plan(situation, request)
     allowed = request.allows(consent)
-    next_step = REBOOT if name == "reboot" else f"Set consent to {consent}: {plan[0].lower()}{plan[1:]}"
-    step = Step(name, "left_to_play" if allowed else "not_consented", plan)
+    next_step = REBOOT if rung.name == "reboot" else f"Set consent to {consent}: {plan[0].lower()}{plan[1:]}"
+    step = Step(rung.name, "left_to_play" if allowed else "not_consented", plan)
     return step, Release(
-        _STATES[name], why=_why(situation), next_step=next_step, consent_needed=None if allowed else consent
+        _STATES[rung.name], why=_why(situation), next_step=next_step, consent_needed=None if allowed else consent
     )
 
 

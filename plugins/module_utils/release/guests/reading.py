@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError, ReleaseError
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles, text_of
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_nodes import GpuNodes, read_gpu_nodes
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Identity
@@ -18,8 +18,8 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import read_identity
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.commands import Run
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.configured import (
-    claims,
     container_settings,
+    given_addresses,
     mapped_addresses,
     running_containers,
     running_vms,
@@ -66,6 +66,9 @@ def require_proxmox(files: HostFiles, has_command: Callable[[str], bool]) -> Non
 
 
 def scan_with(timeout_seconds: float) -> Scan:
+    if timeout_seconds <= 0:
+        raise ReleaseError(f"scan_timeout_seconds is {timeout_seconds:g}: more than 0 was expected.")
+
     def scan(files: HostFiles, gpus: tuple[HostGpu, ...]) -> Holders:
         driven = read_gpu_nodes(files.root)
         nodes = GpuNodes({**driven.names, **passed_numbers(files, gpus)}, driven.families)
@@ -99,7 +102,7 @@ def read_guests(files: HostFiles, run: Run, gpus: tuple[HostGpu, ...], node: str
                     kind=kind.name,
                     name=settings.name,
                     running=vmid in running,
-                    given=claims(settings, devices, mapped),
+                    given=given_addresses(settings, devices, mapped),
                     qemu=_qemu(files, vmid) if kind.name == "qemu" else None,
                     managed=(kind.resource, str(vmid)) in managed,
                 )

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.configured import (
     Settings,
-    claims,
     container_settings,
+    given_addresses,
     mapped_addresses,
     running_containers,
     running_vms,
@@ -94,9 +94,9 @@ def test_mappings_are_those_of_this_node():
     assert mapped_addresses("", "pve1") == {}
 
 
-def test_claims_are_addresses_once():
+def test_given_addresses_come_once():
     settings = Settings(None, ("nvidia1", "nvidia9"), ("0000:41:00.0",), ("gpu2", "unknown"))
-    assert claims(settings, {"nvidia1": "0000:02:00.0"}, mapped_addresses(MAPPING, "pve1")) == (
+    assert given_addresses(settings, {"nvidia1": "0000:02:00.0"}, mapped_addresses(MAPPING, "pve1")) == (
         "0000:02:00.0",
         "0000:41:00.0",
     )
