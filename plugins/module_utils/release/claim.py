@@ -36,6 +36,10 @@ class Claim:
     def holds(self, gpu: int) -> bool:
         return gpu in self.gpus or gpu in self.memory
 
+    def keeps(self, gpu: int) -> bool:
+        """Whether it may be what keeps the GPU from being free, by itself or by its memory."""
+        return (self.blocks and self.holds(gpu)) or (gpu in self.memory and not self.tolerated)
+
 
 def claim_of(holder: Holder, judgement: Judgement, gpus: Sequence[GpuUse], survived_kill: bool = False) -> Claim:
     """What `holder` means for `gpus`. CUDA opens more GPUs than it uses, so where NVML lists it, that and its mappings tell which."""

@@ -93,13 +93,17 @@ def _prove(host: Host, request: ReleaseRequest, deadline: float, endings: dict[i
 
 
 def _will_not_change(look: Look) -> bool:
-    """Memory is given back late, by processes that are gone; one that is seen and not to be ended, and a card that wants a reset, stay."""
+    """Memory is given back late, and by processes that are gone NVML may list them still; one that is seen and not to be ended, and a card that wants
+    a reset, stay.
+    """
     waiting = [gpu for gpu in look.proof.gpus if gpu.state != "released"]
-    return bool(waiting or not look.proof.gpus) and all(_stays(gpu) for gpu in waiting)
+    return bool(waiting or not look.proof.gpus) and all(_stays(gpu, look) for gpu in waiting)
 
 
-def _stays(gpu: GpuProof) -> bool:
-    return gpu.state in ("held", "needs_reboot") or not gpu.use.in_order
+def _stays(gpu: GpuProof, look: Look) -> bool:
+    if gpu.state == "needs_reboot" or not gpu.use.in_order:
+        return True
+    return gpu.state == "held" and any(held.claim.keeps(gpu.use.index) for held in look.held.values())
 
 
 def _later(first: Look, last: Look) -> tuple[Held, ...]:

@@ -235,3 +235,20 @@ def test_one_that_stays_does_not_end_the_wait_for_another_that_empties():
     )
     states = [told["state"] for told in release(host, REQUEST).as_dict()["gpus"]]
     assert (states, host.time) == (["needs_reboot", "released"], 3.0)
+
+
+def test_whom_nvml_lists_a_little_longer_than_he_lives_is_waited_for():
+    full = seen([gpu(0, 40 * GIB, {10: 40 * GIB})], [holder(10)])
+    gone = seen([gpu(0, 40 * GIB, {10: 40 * GIB})])
+    host = ScriptedHost(full, *[gone] * 3, FREE)
+    report = release(host, REQUEST)
+    assert (report.succeeded, host.ended, host.time) == (True, [10], 5.0)
+
+
+def test_whom_nvml_lists_for_ever_is_told_at_the_deadline():
+    host = ScriptedHost(seen([gpu(0, 40 * GIB, {10: 40 * GIB})]))
+    told = release(host, REQUEST).as_dict()
+    assert (told["state"], host.time) == ("held", 180.0)
+    assert told["why"] == (
+        "NVML lists process 10 on GPU 0, which cannot be found: just started or just ended, or the driver lost track of it."
+    )
