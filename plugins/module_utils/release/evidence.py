@@ -16,6 +16,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci im
 from ansible_collections.blackwell.inference.plugins.module_utils.release import xids
 from ansible_collections.blackwell.inference.plugins.module_utils.release.fault import (
     LINE_CHARACTERS,
+    OF_A_PROGRAM,
     XID,
     Fault,
     broken_gpus,
@@ -108,7 +109,8 @@ def read_evidence(log: KernelLog, pci_addresses: Collection[str] | None = None) 
     """
     selected = None if pci_addresses is None else {pci_address(address) for address in pci_addresses}
     found: dict[tuple[int, str, str], Xid] = {}
-    for entry in log.entries:
+    entries = [entry for entry in log.entries if not OF_A_PROGRAM.search(entry.message)]
+    for entry in entries:
         match = XID.search(entry.message)
         if match and _concerns(pci_address(match.group(1)), selected):
             number, place = int(match.group(2)), pci_address(match.group(1))
@@ -119,7 +121,7 @@ def read_evidence(log: KernelLog, pci_addresses: Collection[str] | None = None) 
             )
     lost = {xid.pci_address for xid in found.values() if xid.number == 79}
     faults: dict[tuple[str, str | None, str], Fault] = {}
-    for fault in (*broken_kernel(log.entries), *broken_gpus(log.entries, selected)):
+    for fault in (*broken_kernel(entries), *broken_gpus(entries, selected)):
         said_by_xid = fault.kind == "bus" and fault.pci_address in lost
         if _concerns(fault.pci_address, selected) and not said_by_xid:
             faults[fault.kind, fault.pci_address, fault.what] = fault

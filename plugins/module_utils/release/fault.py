@@ -25,6 +25,9 @@ PCI_DEVICE = re.compile(rf"(?:^|\s)(?P<driver>\S+) (?P<address>{ADDRESS})\.\d: "
 HEARTBEAT_STOPPED = re.compile(r"HeartbeatTimedOut: .* heartbeat [1-9]")
 """A heartbeat of 0 was never there: drivers of 2026 write that for months on cards that work."""
 
+OF_A_PROGRAM = re.compile(r"\[\d+\]: (?:segfault at |unhandled )|^traps: ")
+"""What the kernel says of a program that broke holds two names that anybody may choose, those of the process and of its file."""
+
 BROKEN = re.compile(r"^(?:watchdog: )?BUG: |^Oops\b|^general protection fault")
 FRAME = re.compile(r"\+0x[0-9a-f]+/0x[0-9a-f]+ \[(nvidia(?:_\w+)?)[ \]]")
 GUESSED_FRAME = re.compile(r"^\s*\? ")
@@ -65,7 +68,7 @@ def broken_gpus(entries: Sequence[KernelEntry], selected: Collection[str] | None
         named, number = NVRM_ADDRESS.search(message), NVRM_NUMBER.search(message)
         address = pci_address(named.group(1)) if named else numbers.get(number.group(1)) if number else None
         rest = (entry.time_seconds, message[:LINE_CHARACTERS])
-        if "WPR2 already up" in message:
+        if "unexpected WPR2 already up" in message:  # longer than the name of a process, which other lines quote
             yield Fault("gsp", address, "GSP firmware of an earlier start is still in the GPU", xids.POWER_OFF, *rest)
         elif HEARTBEAT_STOPPED.search(message):
             yield Fault("gsp", address, "GSP firmware stopped its heartbeat", xids.RESET, *rest)

@@ -291,3 +291,17 @@ def test_a_log_that_could_not_be_read_proves_nothing() -> None:
     assert found.as_dict() == {"since": None, "readable": False, "xids": [], "faults": []}
     assert found.why_not == "No journal."
     assert found.sentence() is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "NVRM: Xid (PCI:[28016]: segfault at 0 ip 000055680ef08132 sp 00007ffe4e080370 error 6 in NVRM: Xid (PCI:0000:01:00): 79, pid=1[1132,55680000+1000]",
+        "traps: NVRM: [28016] trap invalid opcode ip:55680ef08132 sp:7ffe4e080370 error:0 in x fallen off the bus[1132,55680ef08000+1000]",
+        "NVRM: [28016]: unhandled exception: SP/PC alignment, ESR 0x8a000000, SP/PC alignment exception in unexpected WPR2 already up[1132,55680000+1000]",
+        "Memory cgroup out of memory: Killed process 28016 (WPR2 already up) total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, UID:1000",
+    ],
+    ids=["segfault", "trap", "exception on ARM", "out of memory"],
+)
+def test_no_program_forges_a_fault_by_its_name(message):
+    assert what(read_evidence(log(message))) == []
