@@ -14,6 +14,11 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.errors im
 Run = Callable[[Sequence[str]], tuple[int, str, str]]
 """Runs a command and returns (exit status, stdout, stderr); `AnsibleModule.run_command` is one."""
 
+
+class SystemdSilent(ObservationError):
+    """systemctl ended badly."""
+
+
 PROPERTIES = (
     "ActiveState",
     "ControlGroup",
@@ -64,10 +69,10 @@ class UnitState:
 
 
 def show_properties(run: Run, unit: str, names: Sequence[str]) -> dict[str, str]:
-    """Properties of a unit by `systemctl show` (systemd 247 and later). Raises ObservationError when systemd does not answer."""
+    """Properties of a unit by `systemctl show` (systemd 247 and later). Raises SystemdSilent when systemd does not answer."""
     status, out, err = run(["systemctl", "show", unit, "--no-pager", "--property", ",".join(names)])
     if status != 0:
-        raise ObservationError(
+        raise SystemdSilent(
             f"systemctl show {unit} ended with status {status}: {err.strip() or 'no message'}. "
             "A host that runs systemd as PID 1 was expected; run this on one, as a user who may talk to it."
         )

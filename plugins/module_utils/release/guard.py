@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import Callable
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import SystemdSilent
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.virtualisation import ask_systemd
 from ansible_collections.blackwell.inference.plugins.module_utils.release.host import LocalHost
 from ansible_collections.blackwell.inference.plugins.module_utils.release.look import Look
@@ -60,6 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         host = LocalHost(request, commands.run_command, ask_systemd(commands))
         proof = wait_until_free(host.look, options.deadline)
+    except SystemdSilent as silence:
+        return _let_pass(str(silence).rstrip("."))
     except InferenceError as error:
         return _refuse(str(error))
     except Exception as error:  # a server that would start must not stay down for a fault of ours

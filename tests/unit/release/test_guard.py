@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import SystemdSilent
 from ansible_collections.blackwell.inference.plugins.module_utils.release import guard
 
 from .scripted import GIB, GROUP, UNIT, ScriptedHost, gpu, holder, seen, stranger
@@ -78,6 +79,15 @@ def test_a_fault_of_its_own_keeps_no_server_down(judged, capsys):
     assert judged(RuntimeError("no such thing")) == 0
     assert capsys.readouterr().err == (
         "Whether the GPUs are free cannot be told: RuntimeError: no such thing. The engine is started all the same.\n"
+    )
+
+
+def test_a_busy_systemd_keeps_no_server_down(judged, capsys):
+    silence = SystemdSilent("systemctl show sglang-kimi.service ended with status 1: Connection timed out.")
+    assert judged(silence) == 0
+    assert capsys.readouterr().err == (
+        "Whether the GPUs are free cannot be told: systemctl show sglang-kimi.service ended with status 1: Connection timed out. "
+        "The engine is started all the same.\n"
     )
 
 
