@@ -61,6 +61,8 @@ ARGUMENTS: dict[str, Any] = {
 
 _LEAST = {"grace_seconds": 0, "idle_memory_bytes": 0, "polls": 1}
 _MORE_THAN_NOTHING = ("deadline_seconds", "poll_seconds", "scan_timeout_seconds", "nvml_timeout_seconds")
+_MOST_SECONDS = 86400
+"""Of a wait. Python cannot wait for ever, nor for what is no number, and would only say so after the first signal."""
 
 
 def read_request(params: Mapping[str, Any]) -> ReleaseRequest:
@@ -71,6 +73,9 @@ def read_request(params: Mapping[str, Any]) -> ReleaseRequest:
     for name in _MORE_THAN_NOTHING:
         if params[name] <= 0:
             raise ReleaseError(f"{name} is {params[name]:g}: more than 0 was expected.")
+    for name in ("grace_seconds", *_MORE_THAN_NOTHING):
+        if not params[name] <= _MOST_SECONDS:
+            raise ReleaseError(f"{name} is {params[name]:g}: {_MOST_SECONDS} or less was expected.")
     names = [item.name for item in fields(ReleaseRequest) if item.name not in ("uid", "environment")]
     given: dict[str, Any] = {
         name: tuple(params[name]) if isinstance(params[name], list) else params[name] for name in names

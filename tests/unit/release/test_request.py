@@ -60,6 +60,9 @@ def test_users(user: str, uid: int):
         ({"poll_seconds": 0}, "poll_seconds is 0: more than 0 was expected."),
         ({"scan_timeout_seconds": -20}, "scan_timeout_seconds is -20: more than 0 was expected."),
         ({"nvml_timeout_seconds": 0}, "nvml_timeout_seconds is 0: more than 0 was expected."),
+        ({"grace_seconds": float("nan")}, "grace_seconds is nan: 86400 or less was expected."),
+        ({"deadline_seconds": float("inf")}, "deadline_seconds is inf: 86400 or less was expected."),
+        ({"scan_timeout_seconds": 1e9}, "scan_timeout_seconds is 1e+09: 86400 or less was expected."),
     ],
 )
 def test_what_makes_no_sense_is_refused(given: dict[str, Any], message: str):
