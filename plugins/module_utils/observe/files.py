@@ -33,6 +33,11 @@ def text_of(path: str | Path) -> str:
         return ""
 
 
+def legible(name: str) -> str:
+    """A file's name as Ansible takes it in a result: bytes that are no text, which a name may hold, are written out."""
+    return os.fsencode(name).decode(errors="backslashreplace")
+
+
 def lines_of(text: str) -> list[str]:
     """Lines that end with a line feed, which the kernel keeps out of names. Of the other characters that Python breaks lines at anybody may put
     one into the name of his process, control group or mount, and behind it a line of his own making.

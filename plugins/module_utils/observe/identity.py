@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import lines_of, text_of
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import legible, lines_of, text_of
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Identity
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import PROC
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.process_task import task_of, tasks_of
@@ -103,6 +103,6 @@ def _real_uid(status: str) -> int | None:
 
 def _executable(folder: Path) -> str | None:
     try:
-        return os.readlink(folder / "exe").removesuffix(DELETED)
+        return legible(os.readlink(folder / "exe")).removesuffix(DELETED)
     except OSError:
         return None

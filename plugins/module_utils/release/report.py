@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.times import iso
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread, legible
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.shared_memory import Segment
 from ansible_collections.blackwell.inference.plugins.module_utils.release.evidence import Evidence
 from ansible_collections.blackwell.inference.plugins.module_utils.release.finding import Finding
@@ -84,7 +84,7 @@ class ReleaseReport:
             "gpus": [gpu.as_dict() for gpu in self.proof.gpus],
             "holders": [self._holder(held) for held in self.held],
             "leftovers": [
-                {"path": item.segment.path, "size_bytes": item.segment.size_bytes, "removed": item.removed}
+                {"path": legible(item.segment.path), "size_bytes": item.segment.size_bytes, "removed": item.removed}
                 for item in self.leftovers
             ],
             "kernel": self.evidence.as_dict(),

@@ -60,6 +60,13 @@ def test_what_was_removed_since_keeps_its_name(tmp_path: Path) -> None:
     assert read_identity(12, tmp_path) == Identity(12, 7000, "/system.slice/a.service", 998, "/usr/bin/python3")
 
 
+def test_a_path_that_is_no_text_is_written_out(tmp_path: Path) -> None:
+    add(tmp_path, 12, executable=os.fsdecode(b"/home/o\xff/python3"))
+    identity = read_identity(12, tmp_path)
+    assert identity is not None
+    assert identity.executable == r"/home/o\xff/python3"
+
+
 def test_one_that_ends_has_no_executable(tmp_path: Path) -> None:
     add(tmp_path, 12, state="Z", executable=None)
     assert read_identity(12, tmp_path) == Identity(12, 7000, "/system.slice/a.service", 998, None)

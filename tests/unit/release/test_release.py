@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
@@ -252,3 +254,10 @@ def test_whom_nvml_lists_for_ever_is_told_at_the_deadline():
     assert told["why"] == (
         "NVML lists process 10 on GPU 0, which cannot be found: just started or just ended, or the driver lost track of it."
     )
+
+
+def test_names_of_files_that_are_no_text_are_told_and_removed_all_the_same():
+    name = os.fsdecode(b"psm_\xff")
+    host = ScriptedHost(seen([gpu()], segments=[segment(name)]))
+    told = release(host, REQUEST).as_dict()["leftovers"]
+    assert (host.removed, [item["path"] for item in told]) == ([f"/dev/shm/{name}"], [r"/dev/shm/psm_\xff"])
