@@ -18,6 +18,7 @@ import pytest
 
 from ansible_collections.blackwell.inference.tests.doubles.nvml.build import build
 from ansible_collections.blackwell.inference.tests.doubles.nvml.description import HOSTS, load
+from ansible_collections.blackwell.inference.tests.integration.ad_hoc import ansible, result_of
 from ansible_collections.blackwell.inference.tests.testhost import host as hosts
 from ansible_collections.blackwell.inference.tests.testhost.host import Host
 from ansible_collections.blackwell.inference.tests.testhost.site import CHECKOUT, Site
@@ -29,26 +30,6 @@ NAMES = sorted(path.stem for path in HOSTS.glob("*.json"))
 PASSED_OVER = ("/proc", "/sys", "/run", "/tmp", "/dev", "/var/log", "/root/.ansible")
 
 Run = Callable[..., tuple[dict[str, Any], str]]
-
-
-def ansible(*arguments: str, **environment: str) -> str:
-    """What an ad-hoc call prints; its exit code is told by what it prints."""
-    program = Path(sys.executable).parent / "ansible"
-    settings = {
-        "ANSIBLE_CONFIG": str(CHECKOUT / "tests/ansible.cfg"),
-        "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".tree"),
-        "ANSIBLE_NOCOLOR": "1",
-    }
-    done = subprocess.run(
-        [str(program), *arguments], capture_output=True, text=True, check=False, env={**os.environ, **settings, **environment}
-    )  # fmt: skip
-    return done.stdout
-
-
-def result_of(output: str) -> dict[str, Any]:
-    """The result that the minimal callback prints behind `host | SUCCESS => `."""
-    start = output.index(" => {") + 4
-    return json.JSONDecoder().raw_decode(output[start:])[0]
 
 
 def here(arguments: dict[str, Any], python: str = sys.executable, **environment: str) -> dict[str, Any]:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -24,6 +22,7 @@ from ansible_collections.blackwell.inference.tests.doubles.holders.stage import 
     Stage,
     holder,
 )
+from ansible_collections.blackwell.inference.tests.integration.ad_hoc import ansible, result_of
 from ansible_collections.blackwell.inference.tests.integration.release.situations import (
     ANOTHER_USERS,
     DEAD_RANKS,
@@ -34,7 +33,6 @@ from ansible_collections.blackwell.inference.tests.integration.release.situation
     Shows,
 )
 from ansible_collections.blackwell.inference.tests.signals.tracer import Sent, signals_traced
-from ansible_collections.blackwell.inference.tests.testhost.site import CHECKOUT
 
 MODULE = "blackwell.inference.gpu_release"
 CLOCK_SECONDS = 1.5
@@ -43,37 +41,14 @@ OURS: dict[str, Any] = {"unit": f"{ENGINE}.service", "user": USER, "environment"
 PATIENCE: dict[str, Any] = {"grace_seconds": 1.5, "deadline_seconds": 30, "poll_seconds": 0.1}
 
 
-def ansible(inventory: Path, *arguments: str, environment: dict[str, str] | None = None) -> str:
-    """What an ad-hoc call on the host prints; how it went is told by that."""
-    settings = {
-        "ANSIBLE_CONFIG": str(CHECKOUT / "tests/ansible.cfg"),
-        "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".tree"),
-        "ANSIBLE_CALLBACK_PLUGINS": str(CHECKOUT / "tests/callbacks"),
-        "ANSIBLE_NOCOLOR": "1",
-    }
-    done = subprocess.run(
-        [str(Path(sys.executable).with_name("ansible")), "inference", "-i", str(inventory), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd="/",
-        env={**os.environ, **settings, **(environment or {})},
-    )
-    return done.stdout + done.stderr
-
-
 def gpu_release(
     stage: Stage, state: str, *more: str, environment: dict[str, str] | None = None, **options: Any
 ) -> dict[str, Any]:
     """The module's result, `failed` where it failed."""
     chosen = json.dumps({**OURS, **PATIENCE, **options, "state": state})
     arguments = ["-m", MODULE, "-a", chosen, "-e", "ansible_pipelining=true", *more]
-    output = ansible(stage.inventory, *arguments, environment=environment)
-    start = output.find(" => {")
-    if start < 0:
-        raise AssertionError(f"No result was printed:\n{output[-4000:]}")
-    result: dict[str, Any] = json.JSONDecoder().raw_decode(output, start + 4)[0]
-    return {**result, "failed": "FAILED! => {" in output}
+    output = ansible("inference", "-i", str(stage.inventory), *arguments, **(environment or {}))
+    return {**result_of(output), "failed": "FAILED! => {" in output}
 
 
 def options_of(scene: Scene) -> dict[str, Any]:

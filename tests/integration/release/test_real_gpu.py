@@ -15,13 +15,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ansible_collections.blackwell.inference.tests.doubles.companions import DIES_WITH_US
-from ansible_collections.blackwell.inference.tests.testhost.site import CHECKOUT
+from ansible_collections.blackwell.inference.tests.integration.ad_hoc import ansible, result_of
 
 pytestmark = pytest.mark.gpu
 
@@ -63,19 +62,8 @@ def gpu_release(state: str, **options: Any) -> dict[str, Any]:
     arguments = json.dumps(
         {"environment": MARK, "state": state, "grace_seconds": 10, "deadline_seconds": 60, **options}
     )
-    settings = {
-        "ANSIBLE_CONFIG": str(CHECKOUT / "tests/ansible.cfg"),
-        "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".tree"),
-        "ANSIBLE_NOCOLOR": "1",
-    }
-    program = str(Path(sys.executable).with_name("ansible"))
-    done = subprocess.run(
-        [program, "localhost", "-m", "blackwell.inference.gpu_release", "-a", arguments, "-e", f"ansible_python_interpreter={sys.executable}"],
-        capture_output=True, text=True, check=False, env={**os.environ, **settings},
-    )  # fmt: skip
-    start = done.stdout.find(" => {")
-    assert start >= 0, done.stdout + done.stderr
-    result: dict[str, Any] = json.JSONDecoder().raw_decode(done.stdout, start + 4)[0]
+    interpreter = ("-e", f"ansible_python_interpreter={sys.executable}")
+    result = result_of(ansible("localhost", "-m", "blackwell.inference.gpu_release", "-a", arguments, *interpreter))
     assert "release" in result, result
     return result
 

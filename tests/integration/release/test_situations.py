@@ -14,9 +14,9 @@ import pytest
 
 from ansible_collections.blackwell.inference.tests.doubles.holders.stage import OTHER_USER, Stage
 from ansible_collections.blackwell.inference.tests.doubles.holders.stage import stage as staged
+from ansible_collections.blackwell.inference.tests.integration.ad_hoc import ansible
 from ansible_collections.blackwell.inference.tests.integration.release.performance import (
     Act,
-    ansible,
     differences,
     gpu_release,
     perform,
@@ -40,7 +40,8 @@ TWICE = [pytest.param((scene, time), id=f"{scene.name}, {time}") for scene in SC
 @pytest.fixture(scope="module")
 def stage(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     with staged(site, tmp_path_factory.mktemp("stage"), "release", EXECUTABLES) as made:
-        output = ansible(made.inventory, "-m", "ansible.builtin.include_role", "-a", "name=blackwell.inference.toolbox")
+        install = ["-m", "ansible.builtin.include_role", "-a", "name=blackwell.inference.toolbox"]
+        output = ansible("inference", "-i", str(made.inventory), *install)
         assert "FAILED" not in output, output
         yield made
 
