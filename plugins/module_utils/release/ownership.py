@@ -18,7 +18,8 @@ from ansible_collections.blackwell.inference.plugins.module_utils.release.protec
 
 _CLOCK_SECONDS = 1.0  # systemd and /proc tell the start of a process by different clocks
 _GPU_NODE = re.compile(r"nvidia\d+")
-_UNIT_NAME = re.compile(r"[^/\s]+\.(service|scope|slice)")
+_UNIT_NAME = re.compile(r"[\w:.\\@][\w:.\\@-]*\.(service|scope|slice)", re.ASCII)
+"""Neither an option of systemctl, nor a pattern, of which it would tell of many."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +99,13 @@ def concerns(holder: Holder, gpus: Gpus) -> bool:
 def judge(holder: Holder, selected: Selection, gpus: Gpus) -> Judgement:
     """The first rule that speaks; what protects comes before what selects."""
     blocks = _has_context(holder, gpus)
-    program = protected_program(holder)
-    if program:
-        kind = program.kind
-        return Judgement("protected", f"{program.text}. {kind.advice}", blocks and kind.obstacle, not kind.counts)
     allowed = _allowed_by(holder, selected.allow)
     if allowed:
         return Judgement("protected", f"It may keep the GPUs open: allow names {allowed}.", False, True)
+    program = protected_program(holder)
+    if program:
+        kind = program.kind
+        return Judgement("protected", f"{program.text}. {kind.advice}", blocks and kind.obstacle)
     working = _works_for_unit(holder, selected)
     if working:
         ends_with_it = _is_in_unit(holder, selected) or _matches(holder, selected)

@@ -5,10 +5,12 @@
 
 Three kinds, by what they mean for a GPU that is wanted free:
 
-* the driver's own (persistence, fabric, monitoring): on every healthy host, use what they use for good. They and their memory are no obstacle.
-* MPS and displays: no obstacle as processes either, for an idle MPS server or greeter starves nobody; but what they use grows with their clients, so it
-  counts as used, and the GPU is not free while that is too much.
+* the driver's own (persistence, fabric, monitoring): on every healthy host, where they use next to nothing. No obstacle as processes.
+* MPS and displays: no obstacle as processes either, for an idle MPS server or greeter starves nobody.
 * virtual machines: another machine's work. An obstacle like any other process.
+
+Of all of them the memory counts as used, and the GPU is not free while that is too much: that of MPS and displays grows with their clients, a vGPU
+manager holds the memory of virtual machines, and anybody can give his program such a name.
 
 nvidia-smi and other tools that only watch are not here: they have no context, and one of ours that hangs may be ended.
 """
@@ -25,14 +27,14 @@ _COMM_LENGTH = 15  # the kernel keeps no more of a process's name
 
 @dataclass(frozen=True)
 class Kind:
-    """`obstacle`: it can stand in the way as a process. `counts`: the memory that it uses is not free."""
+    """`obstacle`: it can stand in the way as a process. `counts`: it works for others, so that its context may be somebody's."""
 
     obstacle: bool
     counts: bool
     advice: str
 
 
-DRIVER = Kind(False, False, "It stays, and a GPU is free all the same.")
+DRIVER = Kind(False, False, "It stays, and a GPU is free all the same while it uses little memory.")
 MPS = Kind(False, True, "Once it has no clients, `echo quit | nvidia-cuda-mps-control` ends it.")
 DISPLAY = Kind(False, True, "It is never ended here; stop the display manager if its GPU is wanted whole.")
 GUEST = Kind(True, True, "It is never ended here; stop the virtual machine by what started it.")

@@ -256,15 +256,15 @@ def test_no_program_that_is_protected_is_ours_whatever_shows_it(name: str) -> No
     [
         (
             "nvidia-persistenced",
-            "nvidia-persistenced is the driver's persistence daemon. It stays, and a GPU is free all the same.",
+            "nvidia-persistenced is the driver's persistence daemon. It stays, and a GPU is free all the same while it uses little memory.",
             False,
-            True,
+            False,
         ),
         (
             "nv-hostengine",
-            "nv-hostengine is the DCGM host engine. It stays, and a GPU is free all the same.",
+            "nv-hostengine is the DCGM host engine. It stays, and a GPU is free all the same while it uses little memory.",
             False,
-            True,
+            False,
         ),
         (
             "nvidia-cuda-mps-server",
@@ -321,6 +321,7 @@ def test_a_name_protects_nobody_whose_program_is_seen() -> None:
     ("seen", "allow", "named"),
     [
         (holder(uid=5), "/opt/sglang/bin/python3", "/opt/sglang/bin/python3"),
+        (holder(executable="/usr/bin/dcgm-exporter"), "/usr/bin/dcgm-exporter", "/usr/bin/dcgm-exporter"),
         (holder(), "session-3.scope", "session-3.scope"),
         (holder("/system.slice/ollama.service/x"), "ollama.service", "ollama.service"),
         (
@@ -330,7 +331,7 @@ def test_a_name_protects_nobody_whose_program_is_seen() -> None:
         ),
         (holder(GROUP), UNIT, UNIT),
     ],
-    ids=["another's", "a session", "below a unit", "all of a user", "ours"],
+    ids=["another's", "a daemon with memory", "a session", "below a unit", "all of a user", "ours"],
 )
 def test_what_is_allowed_stays_and_is_no_obstacle(seen: Holder, allow: str, named: str) -> None:
     judgement = judge(seen, selection(UNIT, GROUP, None, 998, MARK, (allow,)), FIRST_GPU)
@@ -428,6 +429,14 @@ def test_who_concerns_and_who_blocks_the_first_gpu(
             {"unit": "sglang-kimi"},
             "unit is sglang-kimi, which is no name of a unit: write it in full, as sglang-kimi.service.",
         ),
+        (
+            {"unit": "sglang-*.service"},
+            "unit is sglang-*.service, which is no name of a unit: write it in full, as sglang-kimi.service.",
+        ),
+        (
+            {"unit": "-h.service"},
+            "unit is -h.service, which is no name of a unit: write it in full, as sglang-kimi.service.",
+        ),
     ],
 )
 def test_what_selects_too_much_or_nothing_is_refused(given: dict[str, Any], sentence: str) -> None:
@@ -451,3 +460,8 @@ def test_the_environment_is_never_told() -> None:
         why = judge(seen, secret, FIRST_GPU).why
         assert "hunter2" not in why
         assert "other" not in why
+
+
+@pytest.mark.parametrize("unit", ["sglang@kimi.service", r"sglang-a\x2db.service", "session-3.scope", "gpu.slice"])
+def test_names_that_units_have(unit: str) -> None:
+    assert selection(unit).unit == unit

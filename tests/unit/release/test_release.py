@@ -18,7 +18,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.release.place 
 from ansible_collections.blackwell.inference.plugins.module_utils.release.release import list_holders, release
 from ansible_collections.blackwell.inference.plugins.module_utils.release.request import ReleaseRequest
 
-from .scripted import GIB, GROUP, MARK, SERVICE_UID, UNIT, ScriptedHost, gpu, holder, seen, segment, stranger
+from .scripted import GIB, GROUP, MARK, MIB, SERVICE_UID, UNIT, ScriptedHost, gpu, holder, seen, segment, stranger
 
 REQUEST = ReleaseRequest(unit=UNIT, uid=SERVICE_UID, environment=MARK)
 FREE = seen([gpu()])
@@ -261,3 +261,10 @@ def test_names_of_files_that_are_no_text_are_told_and_removed_all_the_same():
     host = ScriptedHost(seen([gpu()], segments=[segment(name)]))
     told = release(host, REQUEST).as_dict()["leftovers"]
     assert (host.removed, [item["path"] for item in told]) == ([f"/dev/shm/{name}"], [r"/dev/shm/psm_\xff"])
+
+
+@pytest.mark.parametrize(("used", "state"), [(500 * MIB, "released"), (90 * GIB, "held")])
+def test_a_program_that_is_called_like_a_daemon_of_the_driver_hides_no_memory(used, state):
+    daemon = stranger(20, executable="/home/alice/dcgm-exporter")
+    told = release(ScriptedHost(seen([gpu(0, used, {20: used})], [daemon])), REQUEST).as_dict()
+    assert (told["state"], told["holders"][0]["outcome"]) == (state, "protected")
