@@ -67,7 +67,9 @@ options:
     type: float
     default: 1
   idle_memory_bytes:
-    description: What a free GPU may show as used; one hundredth of the card where that is more.
+    description:
+      - What a free GPU may show as used; one hundredth of the card where that is more.
+      - Another hundredth is allowed where the driver does not tell its own part.
     type: int
     default: 629145600
   evidence_since:
@@ -115,9 +117,16 @@ release:
   type: dict
   sample:
     state: held
-    why: Process 4711 (python3) of user alice holds GPU 0 and is not ours.
-    next_step: Ask alice to end it, or name its executable in allow.
-    obstacles: [{state: held, message: Process 4711 (python3) of user alice holds GPU 0 and is not ours.}]
+    why: GPU 0 has 16.0 GiB in use and is held by process 4711 (python3).
+    next_step: >-
+      Nothing shows that it is ours: uid 1000, session-3.scope, /usr/bin/python3.
+      Ask its owner to end it, or name the executable or the unit in allow.
+    obstacles:
+      - state: held
+        message: >-
+          GPU 0 has 16.0 GiB in use and is held by process 4711 (python3).
+          Nothing shows that it is ours: uid 1000, session-3.scope, /usr/bin/python3.
+          Ask its owner to end it, or name the executable or the unit in allow.
     selected: []
     gpus: [{index: 0, state: held, memory_used_bytes: 17179869184, memory_unseen_bytes: 0}]
     holders: [{pid: 4711, name: python3, user: alice, owner: not_ours, outcome: not_ours, gpus: [0]}]

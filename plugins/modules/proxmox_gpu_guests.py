@@ -109,7 +109,7 @@ guests:
     release:
       state: needs_consent
       rungs: [{rung: processes, outcome: not_consented, what: "Ends process 4711 (sglang::schedul) of guest 101."}]
-      why: GPU 0000:01:00.0 is held by process 4711 (sglang::schedul) of guest 101.
+      why: Process 4711 (sglang::schedul) of guest 101 holds GPU 0000:01:00.0.
       next_step: "Set consent to processes: ends process 4711 (sglang::schedul) of guest 101."
       consent_needed: processes
       restarted: null
