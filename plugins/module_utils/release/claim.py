@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Holder
@@ -17,7 +17,8 @@ from ansible_collections.blackwell.inference.plugins.module_utils.release.owners
 class Claim:
     """`blocks`: no GPU of `gpus` is free while the process lives. `tolerated`: it may stay, so its memory does not count; one that neither blocks
     nor is tolerated (a display, an MPS server) holds a GPU by its memory alone. `memory`: index of each GPU on which NVML lists it, to its bytes
-    there (None: not told). `survived_kill`: it was sent KILL and is still there. `why`: whose it is and what ends it, a sentence.
+    there (None: not told). `presumed`: only an open nvidia-uvm speaks for a context, which NVML, that lists others, does not: it blocks while more of the
+    GPU is used than of an idle one. `survived_kill`: it was sent KILL and is still there. `why`: whose it is and what ends it, a sentence.
     """
 
     pid: int
@@ -28,6 +29,7 @@ class Claim:
     memory: dict[int, int | None] = field(default_factory=dict)
     survived_kill: bool = False
     why: str = ""
+    presumed: bool = False
 
     @property
     def text(self) -> str:
@@ -37,8 +39,8 @@ class Claim:
         return gpu in self.gpus or gpu in self.memory
 
     def keeps(self, gpu: int) -> bool:
-        """Whether it may be what keeps the GPU from being free, by itself or by its memory."""
-        return (self.blocks and self.holds(gpu)) or (gpu in self.memory and not self.tolerated)
+        """Whether it is what keeps the GPU from being free, by itself or by its memory."""
+        return (self.blocks and not self.presumed and self.holds(gpu)) or (gpu in self.memory and not self.tolerated)
 
 
 def claim_of(holder: Holder, judgement: Judgement, gpus: Sequence[GpuUse], survived_kill: bool = False) -> Claim:
@@ -59,4 +61,13 @@ def claim_of(holder: Holder, judgement: Judgement, gpus: Sequence[GpuUse], survi
         dict(holder.gpu_memory_bytes),
         survived_kill,
         f"{judgement.why} The state released ends it." if judgement.owner == "ours" else judgement.why,
+        judgement.blocks and judgement.owner == "not_ours" and _is_presumed(holder, opened.values(), gpus),
     )
+
+
+def _is_presumed(holder: Holder, opened: Iterable[Sequence[str]], gpus: Sequence[GpuUse]) -> bool:
+    """CUDA opens all GPUs before it makes a context on any: so does the launcher of an engine whose ranks have other GPUs. A context maps its GPU's
+    node. Of one whose leader has exited NVML may tell nothing.
+    """
+    shown = holder.gpu_memory_bytes or any("mapping" in how for how in opened)
+    return not shown and holder.state != "Z" and all(gpu.processes is not None for gpu in gpus)

@@ -34,7 +34,18 @@ class Case:
 
     @property
     def blocking(self) -> list[Claim]:
-        return [claim for claim in self.claims if claim.blocks]
+        return [claim for claim in self.claims if claim.blocks and not (claim.presumed and self.idle)]
+
+    @property
+    def counted_bytes(self) -> int | None:
+        """What is used without that of tolerated ones; None where it is not told."""
+        if self.use.memory_used_bytes is None:
+            return None
+        return self.use.memory_used_bytes - self.memory([claim for claim in self.listed if claim.tolerated])
+
+    @property
+    def idle(self) -> bool:
+        return self.counted_bytes is not None and self.counted_bytes <= self.limit_bytes
 
     @property
     def listed(self) -> list[Claim]:
@@ -118,15 +129,15 @@ def _of_memory(case: Case) -> Iterator[Finding]:
     use = case.use
     if use.state != "ok":
         return
-    if use.memory_used_bytes is None:
+    counted = case.counted_bytes
+    if counted is None:
         yield Finding(
             "unproven",
             f"{case.name} does not tell how much of its memory is used.",
             "Look in unread for what NVML refused.",
         )
         return
-    counted = use.memory_used_bytes - case.memory([claim for claim in case.listed if claim.tolerated])
-    if counted <= case.limit_bytes:
+    if case.idle:
         return
     excess = f"{case.name} has {case.in_use}, where an idle one has at most {_size(case.limit_bytes)}"
     if case.unmeasured:

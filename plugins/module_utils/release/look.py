@@ -68,7 +68,7 @@ class Look:
     @property
     def may_empty(self) -> bool:
         """Whether time alone may free them: memory is given back late, and what is ours may be on its way out; others stay, and so does a broken card."""
-        if any(held.claim.blocks and not held.ours for held in self.held.values()):
+        if any(held.claim.blocks and not held.claim.presumed and not held.ours for held in self.held.values()):
             return False
         return all(gpu.use.in_order for gpu in self.proof.gpus)
 

@@ -123,7 +123,7 @@ class ReleaseReport:
             "gpu_memory_bytes": {str(index): size for index, size in holder.gpu_memory_bytes.items()},
             "owner": held.judgement.owner,
             "why": held.judgement.why,
-            "blocks": held.judgement.blocks,
+            "blocks": held.judgement.blocks and not held.claim.presumed,
             "outcome": self._outcome(held),
             "signals": list(ending.signals) if ending is not None else [],
             "wait_channel": ending.wait_channel if ending is not None else None,

@@ -31,6 +31,7 @@ def looked(*looks) -> ScriptedHost:
             [*[seen([gpu(0, GIB, {10: GIB})], [holder(10, control_group=GROUP)])] * 2, FREE], "released", 4, id="ours on its way out"
         ),
         pytest.param([seen([gpu(0, GIB, {20: GIB})], [stranger(20)])], "held", 0, id="another's"),
+        pytest.param([*[seen([gpu(0, 9 * GIB)], [stranger(20)])] * 2, seen([gpu()], [stranger(20)])], "released", 4, id="late, beside another's launcher"),
         pytest.param([seen([gpu(0, recovery_action="gpu_reset")])], "needs_reset", 0, id="the driver wants a reset"),
     ],
 )  # fmt: skip

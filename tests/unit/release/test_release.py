@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -268,3 +269,29 @@ def test_a_program_that_is_called_like_a_daemon_of_the_driver_hides_no_memory(us
     daemon = stranger(20, executable="/home/alice/dcgm-exporter")
     told = release(ScriptedHost(seen([gpu(0, used, {20: used})], [daemon])), REQUEST).as_dict()
     assert (told["state"], told["holders"][0]["outcome"]) == (state, "protected")
+
+
+OPEN, MAPPED = ("descriptor",), ("descriptor", "mapping")
+
+
+@pytest.mark.parametrize(
+    ("card", "launcher", "state"),
+    [
+        pytest.param(gpu(0), {}, "released", id="open and no more"),
+        pytest.param(gpu(0, 9 * GIB), {}, "held", id="somebody uses it"),
+        pytest.param(gpu(0), {"devices": {"nvidia0": MAPPED, "nvidia-uvm": OPEN}}, "held", id="mapped"),
+        pytest.param(gpu(0), {"state": "Z"}, "held", id="its leader has exited"),
+        pytest.param(replace(gpu(0), processes=None), {}, "held", id="NVML keeps no list"),
+    ],
+)
+def test_the_launcher_of_an_engine_on_other_gpus(card, launcher, state):
+    """It has no context, and all GPUs open; its rank has one, and all GPUs open too."""
+    devices = {"nvidia0": OPEN, "nvidia1": OPEN, "nvidia-uvm": OPEN}
+    rank = stranger(21, devices={**devices, "nvidia1": MAPPED})
+    look = seen(
+        [card, gpu(1, 80 * GIB, {21: 80 * GIB})], [stranger(20, **{"devices": devices, **launcher}), rank], asked=["0"]
+    )
+    told = list_holders(ScriptedHost(look), REQUEST).as_dict()
+    assert told["state"] == state
+    blocks = {holder["pid"]: holder["blocks"] for holder in told["holders"]}
+    assert blocks == {20: state == "held" and bool(launcher or card.processes is None), 21: False}
