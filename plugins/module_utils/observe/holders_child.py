@@ -21,7 +21,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.files 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_files import GpuFiles
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_nodes import GpuNodes
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import epoch_of, read_identity
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import environment_of, unit_of
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import environment_of, unit_in
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.process_task import (
     container_of,
     living_task,
@@ -128,7 +128,7 @@ class Scanner:
                 "live_threads": task.live_threads,
                 "parent_pid": task.parent_pid,
                 "namespace_pids": namespace_pids(text_of(proc / str(pid) / "status"), pid),
-                "unit": unit_of(living, proc),
+                "unit": unit_in(identity.control_group),
                 "container": container_of(text_of(proc / str(living) / "cgroup")),
                 "started": epoch_of(task.start_ticks),
                 "devices": {name: [how] for name in sorted(names)},

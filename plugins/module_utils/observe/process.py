@@ -47,11 +47,13 @@ def environment_of(pid: int, proc: Path = PROC) -> dict[str, str]:
 
 def unit_of(pid: int, proc: Path = PROC) -> str | None:
     """The systemd unit that a process belongs to, from its control group."""
-    for line in lines_of(text_of(proc / str(pid) / "cgroup")):
-        for part in reversed(line.rpartition(":")[2].split("/")):
-            if part.endswith((".service", ".scope")):
-                return part
-    return None
+    groups = (line.rpartition(":")[2] for line in lines_of(text_of(proc / str(pid) / "cgroup")))
+    return next(filter(None, map(unit_in, groups)), None)
+
+
+def unit_in(control_group: str) -> str | None:
+    """The innermost systemd unit in the path of a control group."""
+    return next((part for part in reversed(control_group.split("/")) if part.endswith((".service", ".scope"))), None)
 
 
 def listener_of(port: int, proc: Path = PROC) -> tuple[bool, int | None]:

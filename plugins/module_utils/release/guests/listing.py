@@ -17,11 +17,11 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder
     Holder,
     Identity,
 )
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import unit_in
 from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.host_gpus import HostGpu
 
 _INSIDE = re.compile(r"^/lxc(?:\.payload\.|/)(\d+)(?:/ns)?(?=/|$)")
 _SCOPE = re.compile(r"/qemu\.slice/(\d+)\.scope(?:/|$)")
-_UNIT = re.compile(r"\.(?:service|scope)$")
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class GuestHolder:
 
     @property
     def unit(self) -> str | None:
-        return next((part for part in reversed(self.inside) if _UNIT.search(part)), None)
+        return unit_in("/".join(self.inside))
 
     def group_of(self, unit: str) -> str:
         """The control group, as the host names it, of a unit inside that it belongs to."""
