@@ -25,6 +25,7 @@ class Bad:
 
 
 LIBRARY = "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
+PUBLISHED_LOCK = "{{ __inference_roles }}/sglang_runtime/files/requirements-0.5.9.txt"
 CASES = [
     Bad(
         "unknown profile",
@@ -93,6 +94,23 @@ CASES = [
         ("libnvidia-ml.so.1", "none", "Install the"),
         spoil=f"mv {LIBRARY} /tmp/",
         undo=f"mv /tmp/{LIBRARY.rpartition('/')[2]} {LIBRARY}",
+    ),
+    Bad(
+        "interpreter that is not there",
+        ("/usr/bin/python3.99 on this host cannot be run", "CPython 3.11", "inference_sglang_python"),
+        {"inference_sglang_python": "/usr/bin/python3.99", "inference_sglang_lock": PUBLISHED_LOCK},
+    ),
+    Bad(
+        "interpreter that the wheels are not made for",
+        (
+            "/opt/python-3.13 on this host is Python 3.13",
+            "requirements-0.5.9.txt",
+            "CPython 3.11",
+            "inference_sglang_python",
+        ),
+        {"inference_sglang_python": "/opt/python-3.13", "inference_sglang_lock": PUBLISHED_LOCK},
+        spoil="printf '#!/bin/sh\necho 3.13\n' >/opt/python-3.13; chmod 755 /opt/python-3.13",
+        undo="rm /opt/python-3.13",
     ),
     Bad("engine too old", ("0.5.1", "0.5.5", "inference_sglang_version"), {"inference_sglang_version": "0.5.1"}),
     Bad(

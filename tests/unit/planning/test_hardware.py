@@ -51,8 +51,34 @@ def test_cards_and_memory_are_spread_over_the_nodes():
 
 
 @pytest.mark.parametrize(
+    ("known", "capabilities"),
+    [
+        ({"gpu_name": "RTX PRO 6000"}, ("12.0",)),
+        ({"gpu_name": "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"}, ("12.0",)),
+        ({"gpu_name": "NVIDIA GeForce RTX 5090"}, ("12.0",)),
+        ({"gpu_name": "NVIDIA B200"}, ("10.0",)),
+        ({"gpu_name": "h200"}, ("9.0",)),
+        ({"gpu_name": "NVIDIA L40S"}, ("8.9",)),
+        ({"gpu_name": "the one of next year", "compute_capability": "13.0"}, ("13.0",)),
+        ({}, ()),
+    ],
+)
+def test_a_name_tells_what_the_card_can_run(known, capabilities):
+    assert host_from_hardware({**CARDS, **known}).compute_capabilities == capabilities
+
+
+@pytest.mark.parametrize(
     ("data", "message"),
     [
+        (
+            {**CARDS, "gpu_name": "Voodoo 3"},
+            "The hardware's gpu_name 'Voodoo 3' is no card whose compute capability is known here; give it in compute_capability, "
+            'as "12.0" of an RTX PRO 6000: what does not run on a card is told by that.',
+        ),
+        (
+            {**CARDS, "gpu_name": 5},
+            f"The hardware: gpu_name is 5; expected a text: {ADVICE}.",
+        ),
         ([], f"The hardware is a list; expected a dictionary: {ADVICE}."),
         ({"ram_gib": 8}, f"The hardware: gpus is missing; expected a whole number from 0 to 4,096: {ADVICE}."),
         (

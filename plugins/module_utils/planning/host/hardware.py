@@ -30,6 +30,21 @@ _SIZES = (
     "memlock_gib",
 )
 _OTHERS = ("gpus", "gpu_name", "compute_capability", "numa_nodes")
+# NVIDIA's list of GPUs by compute capability; the first beginning that is found in a name counts.
+_CAPABILITIES = (
+    ("RTX PRO ", "12.0"),
+    ("RTX 50", "12.0"),
+    ("GB10", "12.1"),
+    ("B300", "10.3"),
+    ("B200", "10.0"),
+    ("B100", "10.0"),
+    ("H200", "9.0"),
+    ("H100", "9.0"),
+    ("L40", "8.9"),
+    ("Ada", "8.9"),
+    ("RTX 40", "8.9"),
+    ("A100", "8.0"),
+)
 _ADVICE = "correct inference_hardware, for example {gpus: 8, gpu_memory_gib: 95.59, ram_gib: 449}"
 
 
@@ -54,7 +69,7 @@ def host_from_hardware(data: Any) -> HostSeen:
     card = _required(sizes, "gpu_memory_gib") if gpus else 0
     if gpus:
         _check_free(fields.data, sizes, card)
-    capability = fields.optional_text("compute_capability")
+    capability = _capability(fields.optional_text("compute_capability"), fields.optional_text("gpu_name"))
     if capability is not None and re.fullmatch(r"\d{1,3}\.\d", capability) is None:
         raise PlanningError(
             f"The hardware's compute_capability is the text '{capability[:60]}'; expected a text like \"12.0\": {_ADVICE}."
@@ -76,6 +91,19 @@ def host_from_hardware(data: Any) -> HostSeen:
         free_before_load_bytes=sizes["gpu_free_before_load_gib"],
         free_after_load_bytes=sizes["gpu_free_after_load_gib"],
         compute_capabilities=() if capability is None else (capability,),
+    )
+
+
+def _capability(told: str | None, name: str | None) -> str | None:
+    """As told, else that of the named card: what does not run on a card is known by it."""
+    if told is not None or name is None:
+        return told
+    for part, capability in _CAPABILITIES:
+        if part.lower() in name.lower():
+            return capability
+    raise PlanningError(
+        f"The hardware's gpu_name '{name[:60]}' is no card whose compute capability is known here; give it in compute_capability, "
+        'as "12.0" of an RTX PRO 6000: what does not run on a card is told by that.'
     )
 
 
