@@ -28,7 +28,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_e
     silence_sentence,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_round import hear_round
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address, read_pci_gpus
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,19 @@ class GpuUse:
 
 @dataclass(frozen=True)
 class UseReading:
-    """`driver_error`: why nothing is known of any GPU; then `driver_hung` tells that a call did not return, `refused` is NVML's number."""
+    """`driver_error`: why nothing is known of any GPU; then `driver_hung` tells that a call did not return, `refused` is NVML's number, and `absent`
+    that no NVIDIA GPU is on the bus at all.
+    """
 
     driver_error: str | None = None
     driver_hung: bool = False
     refused: int | None = None
+    absent: bool = False
     gpus: tuple[GpuUse, ...] = ()
     unread: tuple[Unread, ...] = ()
 
+
+NO_CARD = "There is no NVIDIA GPU on the PCI bus of this machine, so nothing can hold one."
 
 _FACTS = {item.name for item in fields(GpuUse)}
 
@@ -90,6 +95,8 @@ def read_use(files: HostFiles, library: str | None, timeout_seconds: float) -> U
         timeout_seconds,
     )
     first = told.first
+    if not first.count and not read_pci_gpus(files):
+        return UseReading(NO_CARD, absent=True)
     if first.driver is None:
         sentence = host_sentence(first, read_kernel_module(files).kernel_module_version, library)
         return UseReading(sentence, first.silent_seconds is not None, first.refused)

@@ -23,6 +23,7 @@ _CONTAINERS = (
     (re.compile(r"[/:]cri-containerd[-:]([0-9a-f]{64})"), "containerd"),
     (re.compile(r"/crio-([0-9a-f]{64})"), "cri-o"),
     (re.compile(r"/kubepods[./].*?/([0-9a-f]{64})(?:/|$)"), "kubernetes"),
+    (re.compile(r"/([0-9a-f]{64})(?:/|$)"), "oci"),
 )
 _ID_DIGITS = 12
 

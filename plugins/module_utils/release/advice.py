@@ -65,10 +65,12 @@ REBOOT_ACTIONS = ("node_reboot", "system_reboot")
 
 
 def make_nvml_answer(reading: UseReading, place: Place) -> str:
+    if reading.absent:
+        return "Run this on the machine that has the cards."
     if reading.driver_hung:
         return reboot(place)
     if reading.refused != LIB_RM_VERSION_MISMATCH:
-        return "Until NVML answers nothing is known of the GPUs: do what the reason says, then look again."
+        return "Until NVML answers nothing is known of the GPUs: once what the reason names is put right, look again."
     if place.container:
         return "Install the host's driver version in this container, then look again."
     return "Reload the NVIDIA kernel module, or reboot this machine, then look again."

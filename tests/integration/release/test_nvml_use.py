@@ -39,6 +39,10 @@ class Machine:
         self.content: dict[str, Any] = copy.deepcopy(dict(load("rtx-pro-6000-server-8x")))
         self.content["process_directory"] = None
         self.path, self.calls = folder / "machine.json", folder / "calls"
+        self.card = folder / "sys/bus/pci/devices/0000:01:00.0"
+        self.card.mkdir(parents=True)
+        for name, text in (("vendor", "0x10de"), ("device", "0x2bb5"), ("class", "0x030200")):
+            (self.card / name).write_text(text)
 
     def gpu(self, index: int, **values: Any) -> None:
         self.content["gpus"][index].update(values)
@@ -202,3 +206,13 @@ def test_a_library_of_another_version_than_the_module(machine):
 
 def test_a_library_that_is_not_there(machine):
     assert machine.proof(library="/nowhere/libnvidia-ml.so.1").state == "unproven"
+
+
+def test_a_machine_without_a_card_has_nothing_to_release(machine):
+    (machine.card / "vendor").write_text("0x1234")
+    proof = machine.proof(library="/nonexistent/libnvidia-ml.so.1")
+    assert (proof.state, proof.why, proof.next_step) == (
+        "unproven",
+        "There is no NVIDIA GPU on the PCI bus of this machine, so nothing can hold one.",
+        "Run this on the machine that has the cards.",
+    )

@@ -301,7 +301,8 @@ def test_a_process_that_kill_does_not_end(place, next_step):
         (UseReading("It is hung.", driver_hung=True), LXC, "needs_reboot", REBOOT_OF_HOST),
         (UseReading("They differ.", refused=18), METAL, "unproven", "Reload the NVIDIA kernel module, or reboot this machine, then look again."),
         (UseReading("They differ.", refused=18), LXC, "unproven", "Install the host's driver version in this container, then look again."),
-        (UseReading("No module.", refused=9), METAL, "unproven", "Until NVML answers nothing is known of the GPUs: do what the reason says, then look again."),
+        (UseReading("No module.", refused=9), METAL, "unproven", "Until NVML answers nothing is known of the GPUs: once what the reason names is put right, look again."),
+        (UseReading("No card.", absent=True), LXC, "unproven", "Run this on the machine that has the cards."),
     ],
 )  # fmt: skip
 def test_nvml_that_does_not_answer_at_all(reading, place, state, next_step):
