@@ -93,6 +93,7 @@ def test_pids_from_ours_inwards(status, pids):
         ),
         (f"0::/kubepods.slice/kubepods-pod1.slice/crio-{ID}.scope", "cri-o 4f0c2a9b8d7e"),
         (f"11:memory:/kubepods/besteffort/pod1-2/{ID}", "kubernetes 4f0c2a9b8d7e"),
+        (f"0::/of-an-operator/{ID}", "oci 4f0c2a9b8d7e"),
         ("0::/system.slice/sglang-kimi.service", None),
         ("0::/user.slice/user-1000.slice/session-2.scope", None),
         ("0::/../../lxc/102/init.scope", "lxc 102"),
