@@ -29,7 +29,8 @@ options:
     description:
       - Hardware as data, for a host that nobody owns yet. Required are C(gpus), C(gpu_memory_gib) (memory.total of nvidia-smi) and C(ram_gib).
       - C(gpu_name), C(compute_capability), C(gpu_free_gib), C(gpu_free_before_load_gib), C(gpu_free_after_load_gib), C(ram_available_gib),
-        C(cgroup_limit_gib), C(memlock_gib) and C(numa_nodes) sharpen the plan. By C(gpu_name) or C(compute_capability) it is known what does not run on the card.
+        C(cgroup_limit_gib), C(memlock_gib) and C(numa_nodes) sharpen the plan.
+      - By C(gpu_name) or C(compute_capability) it is known what does not run on the card.
     type: dict
   model:
     description: The model, as M(blackwell.inference.model_info) returns it.

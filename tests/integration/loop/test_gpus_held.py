@@ -19,6 +19,7 @@ from ansible_collections.blackwell.inference.tests.testhost import cgroup
 pytestmark = pytest.mark.testhost
 
 UNIT = "sglang-kimi.service"
+MEMORY = "/run/fake-nvml/0"
 MINE = ["env", "BLACKWELL_INSTANCE=kimi", "setpriv", "--reuid=sglang", "--regid=sglang", "--clear-groups", "--"]
 THEIRS = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--"]
 Hold = Callable[[list[str]], int]
@@ -29,6 +30,7 @@ def hold(deployed: Machine) -> Iterator[Hold]:
     """Starts a process outside of the unit that holds GPU 0 as a rank of an engine does, and gives its pid on the host."""
     root = Path(f"/proc/{cgroup.leader(deployed.host.cgroup)}/root")
     shutil.copy(build(), root / "opt/holder")
+    deployed.run("install", "--directory", "--mode=1777", MEMORY)
 
     def start(as_whom: list[str]) -> int:
         command = [
@@ -40,6 +42,8 @@ def hold(deployed: Machine) -> Iterator[Hold]:
             "/dev/nvidiactl",
             "--open",
             "/dev/nvidia-uvm",
+            "--memory",
+            f"0:{2 << 30}",
         ]
         said = "/run/holder-pid"
         deployed.run("sh", "-c", f'rm -f {said}; setsid "$@" >{said} 2>&1 </dev/null &', "sh", *command)
@@ -51,7 +55,7 @@ def hold(deployed: Machine) -> Iterator[Hold]:
         raise AssertionError(f"The holder said {text!r}")
 
     yield start
-    deployed.run("sh", "-c", "pkill -KILL -x holder; rm -f /opt/holder; true")
+    deployed.run("sh", "-c", f"pkill -KILL -x holder; rm -rf /opt/holder {MEMORY}; true")
 
 
 def lives(machine: Machine, pid: int) -> bool:
@@ -120,3 +124,10 @@ def test_without_a_name_nobody_is_taken_for_ours(deployed):
         "No instance was named, so no process is known to be ours. Set inference_instance, for example to kimi, "
         "or inference_profile to the profile that it was deployed from."
     )
+
+
+def test_a_mistyped_variable_is_told_also_without_a_profile(deployed):
+    refused = deployed.play(
+        "release-gpus.yml", inference_profile=None, inference_instance="kimi", inference_gpu_alow=[UNIT]
+    )
+    assert refused.failure["msg"].startswith("There is no variable inference_gpu_alow. ")
