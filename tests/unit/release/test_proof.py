@@ -41,6 +41,7 @@ RESET_BEHIND_DOCKER = (
 RESET_BEHIND_LXC = "A container may not reset a GPU: on the Proxmox host run the module blackwell.inference.proxmox_gpu_guests with consent reset."
 REBOOT = "Reboot this machine; where that does not help, switch its power off for half a minute."
 REBOOT_OF_VM = "Stop this guest (kvm) and start it again on its host; where that does not help, reboot the host."
+WHEN_IT_ANSWERS = "Until NVML answers nothing is known of the GPUs: once what the reason names is put right, look again."
 REBOOT_OF_HOST = "Reboot the host of this container."
 ASK_PROXMOX = (
     "On the Proxmox host run the module blackwell.inference.proxmox_gpu_guests, or set inference_proxmox_host."
@@ -301,7 +302,7 @@ def test_a_process_that_kill_does_not_end(place, next_step):
         (UseReading("It is hung.", driver_hung=True), LXC, "needs_reboot", REBOOT_OF_HOST),
         (UseReading("They differ.", refused=18), METAL, "unproven", "Reload the NVIDIA kernel module, or reboot this machine, then look again."),
         (UseReading("They differ.", refused=18), LXC, "unproven", "Install the host's driver version in this container, then look again."),
-        (UseReading("No module.", refused=9), METAL, "unproven", "Until NVML answers nothing is known of the GPUs: once what the reason names is put right, look again."),
+        (UseReading("No module.", refused=9), METAL, "unproven", WHEN_IT_ANSWERS),
         (UseReading("No card.", absent=True), LXC, "unproven", "Run this on the machine that has the cards."),
     ],
 )  # fmt: skip
