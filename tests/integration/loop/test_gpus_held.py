@@ -22,29 +22,19 @@ UNIT = "sglang-kimi.service"
 MEMORY = "/run/fake-nvml/0"
 MINE = ["env", "BLACKWELL_INSTANCE=kimi", "setpriv", "--reuid=sglang", "--regid=sglang", "--clear-groups", "--"]
 THEIRS = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--"]
-Hold = Callable[[list[str]], int]
+Hold = Callable[..., int]
 
 
 @pytest.fixture
 def hold(deployed: Machine) -> Iterator[Hold]:
-    """Starts a process outside of the unit that holds GPU 0 as a rank of an engine does, and gives its pid on the host."""
+    """Starts a process outside of the unit that holds GPU 0, with memory of it, as a rank of an engine does; gives its pid on the host."""
     root = Path(f"/proc/{cgroup.leader(deployed.host.cgroup)}/root")
     shutil.copy(build(), root / "opt/holder")
     deployed.run("install", "--directory", "--mode=1777", MEMORY)
 
-    def start(as_whom: list[str]) -> int:
-        command = [
-            *as_whom,
-            "/opt/holder",
-            "--open",
-            "/dev/nvidia0",
-            "--open",
-            "/dev/nvidiactl",
-            "--open",
-            "/dev/nvidia-uvm",
-            "--memory",
-            f"0:{2 << 30}",
-        ]
+    def start(as_whom: list[str], gib: int = 2) -> int:
+        opened = [word for node in ("nvidia0", "nvidiactl", "nvidia-uvm") for word in ("--open", f"/dev/{node}")]
+        command = [*as_whom, "/opt/holder", *opened, "--memory", f"0:{gib << 30}"]
         said = "/run/holder-pid"
         deployed.run("sh", "-c", f'rm -f {said}; setsid "$@" >{said} 2>&1 </dev/null &', "sh", *command)
         for _attempt in range(100):
@@ -66,11 +56,16 @@ def invocation(machine: Machine) -> str:
     return machine.show(UNIT, "InvocationID")["InvocationID"]
 
 
-def test_what_an_accident_left_is_ended_before_the_start(deployed, hold):
+def test_what_an_accident_left_is_ended_before_the_plan(deployed, hold):
+    """It holds all of a card: on what is free beside it no plan could be made."""
     deployed.run("systemctl", "stop", UNIT)
-    pid = hold(MINE)
+    pid = hold(MINE, 90)
+    checked = deployed.play("deploy.yml", "--check")
+    assert f"Processes {pid} are left of an earlier start and would be ended first." in checked.text
+    assert "The poorest card has" in checked.failure["msg"] or "GPU" in checked.failure["msg"]
+    assert lives(deployed, pid)
     played = deployed.play("deploy.yml").expect()
-    assert "End what is ours, and prove that the GPUs are free" in played.changed_tasks
+    assert "Leftovers | End it" in played.changed_tasks
     assert not lives(deployed, pid)
     assert deployed.show(UNIT, "ActiveState")["ActiveState"] == "active"
 
