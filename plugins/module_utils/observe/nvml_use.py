@@ -71,7 +71,7 @@ class GpuUse:
 @dataclass(frozen=True)
 class UseReading:
     """`driver_error`: why nothing is known of any GPU; then `driver_hung` tells that a call did not return, `refused` is NVML's number, and `absent`
-    that no NVIDIA GPU is on the bus at all.
+    that neither a card nor the driver shows.
     """
 
     driver_error: str | None = None
@@ -82,7 +82,7 @@ class UseReading:
     unread: tuple[Unread, ...] = ()
 
 
-NO_CARD = "There is no NVIDIA GPU on the PCI bus of this machine, so nothing can hold one."
+NO_CARD = "Neither a card of NVIDIA nor its driver shows on this machine, so nothing can hold a GPU."
 
 _FACTS = {item.name for item in fields(GpuUse)}
 
@@ -95,10 +95,11 @@ def read_use(files: HostFiles, library: str | None, timeout_seconds: float) -> U
         timeout_seconds,
     )
     first = told.first
-    if not first.count and not read_pci_gpus(files):
+    module = read_kernel_module(files).kernel_module_version
+    if not first.count and first.silent_seconds is None and module is None and not read_pci_gpus(files):
         return UseReading(NO_CARD, absent=True)
     if first.driver is None:
-        sentence = host_sentence(first, read_kernel_module(files).kernel_module_version, library)
+        sentence = host_sentence(first, module, library)
         return UseReading(sentence, first.silent_seconds is not None, first.refused)
     gpus = [_told(index, facts) for index, facts in told.facts.items()]
     gpus += [_unheard(index, heard) for index, heard in told.broken.items()]

@@ -213,6 +213,6 @@ def test_a_machine_without_a_card_has_nothing_to_release(machine):
     proof = machine.proof(library="/nonexistent/libnvidia-ml.so.1")
     assert (proof.state, proof.why, proof.next_step) == (
         "unproven",
-        "There is no NVIDIA GPU on the PCI bus of this machine, so nothing can hold one.",
+        "Neither a card of NVIDIA nor its driver shows on this machine, so nothing can hold a GPU.",
         "Run this on the machine that has the cards.",
     )

@@ -156,3 +156,9 @@ def test_why_nothing_is_known(read, heard, hung, refused, beginning):
     reading = read(lambda request: heard, {"/sys/module/nvidia/version": "595.45.04"})
     assert (reading.driver_hung, reading.refused, reading.gpus) == (hung, refused, ())
     assert reading.driver_error.startswith(beginning)
+
+
+def test_a_machine_without_card_and_driver_has_none(read):
+    for heard in (Heard(refused=9), Heard(unloadable="no such file"), Heard(driver={}, count=0, done=True)):
+        assert read(lambda request, told=heard: told, {}).absent
+    assert not read(lambda request: Heard(asking="nvmlInit", silent_seconds=20.0), {}).absent

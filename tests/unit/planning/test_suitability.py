@@ -26,7 +26,8 @@ def rows(level: str = "refuse", **when: object) -> tuple[Unsuited, ...]:
     [
         ({"compute_capability": "12.0"}, {"hardware": {"compute_capability": "12.0"}}, True),
         ({"compute_capability": "12.0"}, {"hardware": {"compute_capability": "10.0"}}, False),
-        ({"compute_capability": "12.0"}, {}, False),
+        ({"compute_capability": "12.0"}, {"hardware": {"gpu_name": "RTX PRO 6000"}}, True),
+        ({"compute_capability": "12.0"}, {"hardware": {"gpu_name": None}}, False),
         ({"kv_cache_dtype": "fp8_e4m3"}, {"kv_cache_dtype": "fp8_e4m3"}, True),
         ({"kv_cache_dtype": "fp8_e4m3"}, {}, False),
         ({"kv_cache_dtype": "bfloat16"}, {"kv_cache_dtype": "auto"}, True),

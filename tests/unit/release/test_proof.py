@@ -41,7 +41,9 @@ RESET_BEHIND_DOCKER = (
 RESET_BEHIND_LXC = "A container may not reset a GPU: on the Proxmox host run the module blackwell.inference.proxmox_gpu_guests with consent reset."
 REBOOT = "Reboot this machine; where that does not help, switch its power off for half a minute."
 REBOOT_OF_VM = "Stop this guest (kvm) and start it again on its host; where that does not help, reboot the host."
-WHEN_IT_ANSWERS = "Until NVML answers nothing is known of the GPUs: once what the reason names is put right, look again."
+WHEN_IT_ANSWERS = (
+    "Until NVML answers nothing is known of the GPUs: once what the reason names is put right, look again."
+)
 REBOOT_OF_HOST = "Reboot the host of this container."
 ASK_PROXMOX = (
     "On the Proxmox host run the module blackwell.inference.proxmox_gpu_guests, or set inference_proxmox_host."
