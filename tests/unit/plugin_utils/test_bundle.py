@@ -27,6 +27,9 @@ PLAIN = {"PATH": "/usr/bin:/bin"}
 
 Collection = Callable[..., Path]
 
+# A shell that runs the tests in the background ignores interrupts, and so would all below it.
+HEARS_SIGNALS = ("env", "--default-signal=HUP,INT,TERM")
+
 
 def oldest_python() -> str:
     """A 3.9 that starts where there is one (a name on PATH may be a shim that leads nowhere), else the system's."""
@@ -71,7 +74,7 @@ class Place:
 
     def run(self, text: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*DIES_WITH_US, *self.command(text, *arguments)],
+            [*DIES_WITH_US, *HEARS_SIGNALS, *self.command(text, *arguments)],
             env={**self.environment, **environment},
             capture_output=True,
             text=True,
