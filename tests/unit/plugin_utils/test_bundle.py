@@ -430,7 +430,7 @@ class TestRun:
 def started(place: Place, text: str, *before: str) -> Iterator[subprocess.Popen[str]]:
     """A program that has said that its main runs."""
     process = subprocess.Popen(
-        [*DIES_WITH_US, *before, *place.command(text)],
+        [*DIES_WITH_US, *HEARS_SIGNALS, *before, *place.command(text)],
         env=place.environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
