@@ -170,7 +170,12 @@ SECOND = {"inference_instance": "second", "inference_port": 30001, "inference_se
 
 def test_a_second_instance_on_the_same_gpus_is_refused_before_anything_is_touched(deployed):
     before, tree = invocation(deployed), deployed.tree()
+    # The double's ranks have the nodes open and no memory; a rank of the real engine is on NVML's list with all of its own.
+    main = deployed.show(UNIT, "MainPID")["MainPID"]
+    memory = f"d=/run/fake-nvml/0; mkdir -p $d; for pid in $(cat /proc/{main}/task/{main}/children); do echo {16 << 20} >$d/$pid; done"
+    deployed.run("sh", "-c", memory)
     refused = deployed.play("deploy.yml", **SECOND)
+    deployed.run("rm", "-r", "/run/fake-nvml/0")
     message = refused.failure["msg"]
     assert re.match(r"GPU 0 has .* in use and is held by .*sglang::schedul", message)
     assert "Nothing shows that it is ours" in message
