@@ -83,7 +83,7 @@ def _differences(wanted: WantedFile | WantedDirectory, right_type: Callable[[int
     if not right_type(status.st_mode):
         return ("type",)
     seen = {
-        "owner": _owner(status.st_uid) == wanted.owner,
+        "owner": user_name(status.st_uid) == wanted.owner,
         "group": _group(status.st_gid) == wanted.group,
         "mode": stat.S_IMODE(status.st_mode) == int(wanted.mode, 8),
     }
@@ -157,7 +157,8 @@ def missing_packages(run: Run, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name not in installed)
 
 
-def _owner(uid: int) -> str:
+def user_name(uid: int) -> str:
+    """The number where it has none."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Holder
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders import Holders
@@ -72,8 +73,9 @@ class Look:
             return False
         return all(gpu.use.in_order for gpu in self.proof.gpus)
 
-    @property
+    @cached_property
     def proof(self) -> Proof:
+        """Asked for many times, of what does not change."""
         return self._prove(self.reading, [held.claim for held in self.held.values()])
 
     def proof_without(self, pids: Collection[int]) -> Proof:

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import pwd
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.times import iso
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread, legible
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.installed import user_name
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.shared_memory import Segment
 from ansible_collections.blackwell.inference.plugins.module_utils.release.evidence import Evidence
 from ansible_collections.blackwell.inference.plugins.module_utils.release.finding import Finding
@@ -108,7 +108,7 @@ class ReleaseReport:
             "namespace_pids": list(holder.namespace_pids),
             "name": holder.name,
             "executable": identity.executable,
-            "user": _user(identity.uid),
+            "user": user_name(identity.uid),
             "uid": identity.uid,
             "start_ticks": identity.start_ticks,
             "started": iso(holder.started),
@@ -138,11 +138,3 @@ def obstacles(look: Look, evidence: Evidence) -> tuple[Obstacle, ...]:
     faults = evidence.sentence()
     first = (Obstacle("hardware_fault", faults),) if faults else ()
     return (*first, *(Obstacle(state, message) for message, state in told.items()))
-
-
-def _user(uid: int) -> str:
-    """The name of the user, or the number where it has none."""
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
