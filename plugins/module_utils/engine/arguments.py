@@ -10,17 +10,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import EngineError
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import (
-    COMPANIONS,
-    FLAG_OF,
-    Dialect,
-    flags_of,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_changes import RENAMED, SUCCESSORS
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_history import versions_with
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_table import Flag, FlagTable
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
+from ..core.errors import EngineError
+from .dialect import COMPANIONS, FLAG_OF, Dialect, flags_of
+from .flag_changes import RENAMED, SUCCESSORS
+from .flag_history import versions_with
+from .flag_table import Flag, FlagTable
+from .version import EngineVersion
 
 _SECRETS = ("api-key", "admin-api-key")
 # Flags that the instance sets itself, and the variable that says them.

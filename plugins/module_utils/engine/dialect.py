@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import EngineError
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_history import VERSIONS, flag_table
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_table import FlagTable
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.sizing import sizing_rules
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
+from ..core.errors import EngineError
+from ..core.sizing_rules import SizingRules
+from .flag_history import VERSIONS, flag_table
+from .flag_table import FlagTable
+from .sizing import sizing_rules
+from .version import EngineVersion
 
 OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
 _DIALECTS = tuple(EngineVersion.parse(version) for version in VERSIONS)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from re import Pattern
 from typing import NamedTuple
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lines import events, is_argument_dump
+from .log_lines import events, is_argument_dump
 
 
 class Failure(NamedTuple):

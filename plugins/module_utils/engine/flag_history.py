@@ -12,15 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine import (
-    flags_backends,
-    flags_choices,
-    flags_names,
-    flags_numbers,
-    flags_switches,
-    flags_texts,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_table import Flag, FlagTable
+from . import flags_backends, flags_choices, flags_names, flags_numbers, flags_switches, flags_texts
+from .flag_table import Flag, FlagTable
 
 VERSIONS: tuple[str, ...] = tuple(flags_names.VERSIONS.split())
 """The versions whose options are recorded, oldest first."""

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from re import Match
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gb_to_bytes, gib_to_bytes
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lines import Event, events
+from ..core.units import gb_to_bytes, gib_to_bytes
+from .log_lines import Event, events
 
 ONLY_RANK = "TP0"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lines import events
+from .log_lines import events
 
 # Line that opens a phase (names of `log_lines.LINES`) and what the phase is called, in the order of a start of SGLang 0.4.9 to 0.5.23.
 PHASES = {

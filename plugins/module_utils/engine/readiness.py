@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.milestones import Milestone
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import UnitState
+from ..observe.systemd import UnitState
+from .milestones import Milestone
 
 READY, LOADING, HUNG, FAILED, DEAD, STOPPED = "ready", "loading", "hung", "failed", "dead", "stopped"
 FINAL = (READY, HUNG, FAILED, DEAD, STOPPED)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lines import is_argument_dump
+from .log_lines import is_argument_dump
 
 HIDDEN = "********"
 _PATTERNS = (

@@ -10,20 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import (
-    BackendPages,
-    GpuBracket,
-    SizingRules,
-    TrackSlots,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.architectures import (
-    EXTRA_BUFFER,
-    MTP_COUNTED,
-    SLIDING,
-    VISION_TABLE,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
+from ..core.sizing_rules import BackendPages, GpuBracket, SizingRules, TrackSlots
+from ..core.units import GIB, MIB
+from .architectures import EXTRA_BUFFER, MTP_COUNTED, SLIDING, VISION_TABLE
+from .version import EngineVersion
 
 _NO_LIMIT_MIB = 1 << 40
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.secrets import without_secrets
+from .secrets import without_secrets
 
 DIGEST_VARIABLE = "BLACKWELL_START_DIGEST"
 KINDS = ("config", "environment", "unit")

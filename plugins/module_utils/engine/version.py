@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import EngineError
+from ..core.errors import EngineError
 
 _PATTERN = re.compile(
     r"^(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:\.post(\d{1,4}))?(?:\.?(?:rc|dev)\d{1,8})?(?:\+[\w.]{1,64})?$"

@@ -10,37 +10,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine import endpoints
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.failures import explain
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lines import (
-    FIRED_UP,
-    is_access_log,
-    split_lines,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.milestones import PHASES, Milestone, follow
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.readiness import FINAL, HUNG, Look, judge
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.secrets import without_secrets
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.journald import (
-    Entry,
-    last_entries,
-    read_entries,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import (
-    listener_of,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.progress import (
-    Counters,
-    Marks,
-    count,
-    family_of,
-    pids_of_unit,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import (
-    Run,
-    UnitState,
-    show_properties,
-    unit_state,
-)
+from ..observe.journald import Entry, last_entries, read_entries
+from ..observe.process import listener_of
+from ..observe.progress import Counters, Marks, count, family_of, pids_of_unit
+from ..observe.systemd import Run, UnitState, show_properties, unit_state
+from . import endpoints
+from .failures import explain
+from .log_lines import FIRED_UP, is_access_log, split_lines
+from .milestones import PHASES, Milestone, follow
+from .readiness import FINAL, HUNG, Look, judge
+from .secrets import without_secrets
 
 INTERVAL_SECONDS = 1.0
 SHOWN_LINES = 25

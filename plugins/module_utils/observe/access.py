@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
+from ..core.errors import ObservationError
 
 _ACCESS_LIST = "system.posix_acl_access"
 _READ, _ENTER = 4, 1

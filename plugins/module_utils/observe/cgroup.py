@@ -13,8 +13,8 @@ import posixpath
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import KIB
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
+from ..core.units import KIB
+from .files import HostFiles
 
 # Version 1 writes "no limit" as the largest multiple of the page size below 2^63, whatever the page size.
 _V1_UNLIMITED = (1 << 63) - 64 * KIB

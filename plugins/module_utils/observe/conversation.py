@@ -9,8 +9,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe import nvml_child
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.speaker import Speaker
+from . import nvml_child
+from .speaker import Speaker
 
 
 @dataclass(frozen=True)

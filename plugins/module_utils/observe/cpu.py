@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.keyed import colon_lines
+from .files import HostFiles
+from .keyed import colon_lines
 
 _CPUS = "/sys/devices/system/cpu"
 

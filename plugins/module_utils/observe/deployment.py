@@ -10,24 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.start_inputs import (
-    DIGEST_VARIABLE,
-    KINDS,
-    InputChange,
-    changes,
-    holds_secret,
-    start_digest,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.observe import installed
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.engines import other_engines
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import (
-    environment_of,
-    listener_of,
-    unit_of,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import Run, UnitState, unit_state
+from ..core.errors import ObservationError
+from ..engine.start_inputs import DIGEST_VARIABLE, KINDS, InputChange, changes, holds_secret, start_digest
+from . import installed
+from .engines import other_engines
+from .files import text_of
+from .process import environment_of, listener_of, unit_of
+from .systemd import Run, UnitState, unit_state
 
 RECORDS = ("plan", "verdict", "calibration")
 

@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.installed import read_record
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import (
-    CGROUP2_MOUNTS,
-    PROC,
-    pids_of_cgroup,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.progress import count
+from .installed import read_record
+from .process import CGROUP2_MOUNTS, PROC, pids_of_cgroup
+from .progress import count
 
 STATE_DIRECTORY = Path("/var/lib/blackwell-inference")
 _PATTERN = "system.slice/sglang-*.service"

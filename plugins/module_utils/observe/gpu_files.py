@@ -11,12 +11,12 @@ import stat
 from collections.abc import Iterator
 from typing import Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_nodes import GpuNodes, Number, is_gpu_node
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import DELETED
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.mounts import Mounts, read_mounts
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.process_task import tasks_of
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.system_calls import Seen, SystemCalls
+from .files import text_of
+from .gpu_nodes import GpuNodes, Number, is_gpu_node
+from .identity import DELETED
+from .mounts import Mounts, read_mounts
+from .process_task import tasks_of
+from .system_calls import Seen, SystemCalls
 
 # A file: file system, inode and path. What has no inode is none.
 _MAPPED_FILE = re.compile(rb" ([0-9a-f]+:[0-9a-f]+ [1-9].*)\n")

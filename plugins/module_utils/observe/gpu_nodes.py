@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
+from .files import HostFiles
 
 Number = tuple[int, int]
 

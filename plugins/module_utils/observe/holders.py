@@ -17,19 +17,13 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe import holders_child
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread, text_of
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_nodes import GpuNodes
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Holder, Identity
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import users_of_processes
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.shared_memory import (
-    DIRECTORY,
-    Segment,
-    device_of,
-    marked,
-    read_segments,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.speaker import Speaker
+from . import holders_child
+from .files import Unread, text_of
+from .gpu_nodes import GpuNodes
+from .holder import Holder, Identity
+from .process import users_of_processes
+from .shared_memory import DIRECTORY, Segment, device_of, marked, read_segments
+from .speaker import Speaker
 
 _MOST_TIMEOUTS = 3
 _MOST_NAMED = 5

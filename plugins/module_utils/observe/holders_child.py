@@ -17,17 +17,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_files import GpuFiles
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_nodes import GpuNodes
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import epoch_of, read_identity
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import environment_of, unit_in
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.process_task import (
-    container_of,
-    living_task,
-    namespace_pids,
-    task_of,
-)
+from .files import text_of
+from .gpu_files import GpuFiles
+from .gpu_nodes import GpuNodes
+from .identity import epoch_of, read_identity
+from .process import environment_of, unit_in
+from .process_task import container_of, living_task, namespace_pids, task_of
 
 DESCRIPTORS, MAPPINGS = "descriptors", "mappings"
 

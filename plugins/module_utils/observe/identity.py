@@ -13,10 +13,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import legible, lines_of, text_of
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Identity
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import PROC
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.process_task import task_of, tasks_of
+from .files import legible, lines_of, text_of
+from .holder import Identity
+from .process import PROC
+from .process_task import task_of, tasks_of
 
 DELETED = " (deleted)"
 """What the kernel puts behind the name of an executable or a control group that has been removed since."""

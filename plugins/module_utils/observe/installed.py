@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import Run
+from ..core.errors import ObservationError
+from .files import text_of
+from .systemd import Run
 
 MARKER = "Ansible managed: blackwell.inference"
 

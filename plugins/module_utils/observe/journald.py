@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
+from ..core.errors import ObservationError
 
 DEADLINE_SECONDS = 60
 UNIT_JOURNAL = "The unit's journal was expected; run this as root or as a member of the group systemd-journal."

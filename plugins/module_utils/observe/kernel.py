@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.keyed import colon_lines
+from .files import HostFiles
+from .keyed import colon_lines
 
 GPU_MODULES = (
     "nvidia",

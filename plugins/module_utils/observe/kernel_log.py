@@ -12,13 +12,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
-from ansible_collections.blackwell.inference.plugins.module_utils.core.times import utc
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.journald import (
-    Entry,
-    JournalRefused,
-    read_journal,
-)
+from ..core.errors import ObservationError
+from ..core.times import utc
+from .journald import Entry, JournalRefused, read_journal
 
 PATTERN = (
     r"NVRM: Xid \(|fallen off the bus|WPR2 already up|HeartbeatTimedOut|encountered global fatal error"

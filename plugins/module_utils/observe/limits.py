@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
+from .files import HostFiles
 
 _LINE = re.compile(r"^Max locked memory\s+(\w+)\s+(\w+)", re.MULTILINE)
 

@@ -9,8 +9,8 @@ import re
 import warnings
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.keyed import kstat, meminfo
+from .files import HostFiles
+from .keyed import kstat, meminfo
 
 _NODES = "/sys/devices/system/node"
 _NODE_NAME = re.compile(r"^node(\d+)$")

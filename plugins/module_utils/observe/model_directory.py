@@ -14,12 +14,8 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ModelError
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.safetensors_header import (
-    Shard,
-    open_regular,
-    read_shard,
-)
+from ..core.errors import ModelError
+from .safetensors_header import Shard, open_regular, read_shard
 
 _INDEX = "model.safetensors.index.json"
 # What the engine reads beside the weights: tokenizer, code and templates of the checkpoint.

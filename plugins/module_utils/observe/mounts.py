@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import lines_of
+from .files import lines_of
 
 _MAY_HANG = re.compile(
     r"nfs\d*|cifs|smb3?|smbfs|fuse(\..*|blk)?|ceph|9p|autofs|lustre|gpfs|beegfs|afs|virtiofs|glusterfs|ocfs2|gfs2"

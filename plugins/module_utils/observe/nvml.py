@@ -13,21 +13,10 @@ import re
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Optional, Protocol
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.conversation import (
-    Conversation,
-    Heard,
-    Request,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles, Unread
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_errors import (
-    LOST,
-    NO_DEVICES,
-    breaking_off,
-    gpu_sentence,
-    host_sentence,
-    silence_sentence,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_round import hear_round
+from .conversation import Conversation, Heard, Request
+from .files import HostFiles, Unread
+from .nvml_errors import LOST, NO_DEVICES, breaking_off, gpu_sentence, host_sentence, silence_sentence
+from .nvml_round import hear_round
 
 # "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build ..." and, closed, "... UNIX x86_64 Kernel Module  535.54.03 ..."
 _MODULE = re.compile(r"^NVRM version: (?P<flavour>.*?Kernel Module(?: for \S+)?)\s+(?P<version>[\d.]+)", re.MULTILINE)

@@ -16,18 +16,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_clients import (
-    processes,
-    recovery_action,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_interconnect import fabric, row
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_words import (
-    bits,
-    pair,
-    ranges,
-    text,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address
+from .nvml_clients import processes, recovery_action
+from .nvml_interconnect import fabric, row
+from .nvml_words import bits, pair, ranges, text
+from .pci import pci_address
 
 _CPU_WORDS = 64  # 64-bit words of a CPU mask: 4096 CPUs
 _NODE_WORDS = 4

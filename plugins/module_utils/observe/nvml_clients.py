@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Callable, Optional
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_words import RECOVERY_ACTIONS
+from .nvml_words import RECOVERY_ACTIONS
 
 _COMPUTE = "nvmlDeviceGetComputeRunningProcesses"
 _OTHERS = ("nvmlDeviceGetGraphicsRunningProcesses", "nvmlDeviceGetMPSComputeRunningProcesses")

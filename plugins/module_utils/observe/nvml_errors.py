@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.conversation import Heard
+from .conversation import Heard
 
 GPU_IS_LOST, RESET_REQUIRED, LIB_RM_VERSION_MISMATCH = 15, 16, 18
 LOST = (GPU_IS_LOST, RESET_REQUIRED)

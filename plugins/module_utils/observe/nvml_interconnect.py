@@ -8,14 +8,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_words import (
-    ANCESTORS,
-    FABRIC_STATES,
-    P2P,
-    P2P_READ,
-    P2P_WRITE,
-    status_name,
-)
+from .nvml_words import ANCESTORS, FABRIC_STATES, P2P, P2P_READ, P2P_WRITE, status_name
 
 Ask = Callable[..., Any]  # ask(CALL, *ARGUMENTS): the answer, None when there is none
 

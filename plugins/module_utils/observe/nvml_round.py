@@ -8,12 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.conversation import (
-    Conversation,
-    Heard,
-    Request,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread
+from .conversation import Conversation, Heard, Request
+from .files import Unread
 
 
 @dataclass(frozen=True)

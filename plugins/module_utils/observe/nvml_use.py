@@ -12,23 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.conversation import (
-    Conversation,
-    Heard,
-    Request,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles, Unread
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml import read_kernel_module
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_errors import (
-    LOST,
-    NO_DEVICES,
-    gpu_sentence,
-    host_sentence,
-    silence_sentence,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_round import hear_round
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address, read_pci_gpus
+from ..core.errors import ObservationError
+from .conversation import Conversation, Heard, Request
+from .files import HostFiles, Unread
+from .nvml import read_kernel_module
+from .nvml_errors import LOST, NO_DEVICES, gpu_sentence, host_sentence, silence_sentence
+from .nvml_round import hear_round
+from .pci import pci_address, read_pci_gpus
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
+from .files import HostFiles
 
 _DEVICES = "/sys/bus/pci/devices"
 _NVIDIA = "0x10de"

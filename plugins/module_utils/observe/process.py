@@ -9,7 +9,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import lines_of, text_of
+from .files import lines_of, text_of
 
 PROC = Path("/proc")
 CGROUP2_MOUNTS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup/systemd"))

@@ -9,7 +9,7 @@ import os
 import re
 from typing import NamedTuple
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import lines_of
+from .files import lines_of
 
 _KERNEL_THREAD = 0x00200000
 _ENDED = "ZX"

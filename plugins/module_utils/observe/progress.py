@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import KIB, MIB
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import PROC, pids_of_cgroup
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import UnitState
+from ..core.units import KIB, MIB
+from .files import text_of
+from .process import PROC, pids_of_cgroup
+from .systemd import UnitState
 
 READ_TALK_BYTES = 4 * KIB
 """A read call of up to this size is talk (pipes, event counters, small files of /proc), not weights: that much of each call is not counted."""

@@ -12,7 +12,7 @@ import struct
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ModelError
+from ..core.errors import ModelError
 
 _LENGTH_BYTES = 8
 _HEADER_MAX_BYTES = 100_000_000  # the format's own limit

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
+from ..core.errors import ObservationError
 
 Run = Callable[[Sequence[str]], tuple[int, str, str]]
 """Runs a command and returns (exit status, stdout, stderr); `AnsibleModule.run_command` is one."""

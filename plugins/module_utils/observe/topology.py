@@ -8,23 +8,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.cgroup import Cgroup, read_cgroup
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.cpu import Cpu, read_cpu
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles, Unread
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel import Kernel, read_kernel
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.limits import Memlock, read_memlock
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.memory import Memory, read_memory
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml import (
-    Driver,
-    Gpu,
-    Interconnect,
-    NvmlReader,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import PciGpu, read_pci_gpus
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.virtualisation import (
-    Virtualisation,
-    read_virtualisation,
-)
+from .cgroup import Cgroup, read_cgroup
+from .cpu import Cpu, read_cpu
+from .files import HostFiles, Unread
+from .kernel import Kernel, read_kernel
+from .limits import Memlock, read_memlock
+from .memory import Memory, read_memory
+from .nvml import Driver, Gpu, Interconnect, NvmlReader
+from .pci import PciGpu, read_pci_gpus
+from .virtualisation import Virtualisation, read_virtualisation
 
 SCHEMA = 1
 

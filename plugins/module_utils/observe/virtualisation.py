@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
+from .files import HostFiles
 
 _DMI = "/sys/class/dmi/id"
 _CONTAINERS = (

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import Parallelism
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
+from ..core.errors import PlanningError
+from .device.pools import Parallelism
+from .fields import Fields
 
 _MAX_BYTES = 1 << 50
 

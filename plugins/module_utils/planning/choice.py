@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gb_text, gib_text
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.device_pool import gpu_budget
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.engine_fraction import engine_fraction
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_budget import GpuBudget
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_cache import HostCache
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.start_estimate import pin_seconds
+from ..core.units import gb_text, gib_text
+from .device.device_pool import gpu_budget
+from .device.engine_fraction import engine_fraction
+from .device.gpu_budget import GpuBudget
+from .host.host_cache import HostCache
+from .request import PlanRequest
+from .start_estimate import pin_seconds
 
 # Serving keys that a target sets where nobody did. Throughput is what the engine's own defaults are made for.
 _VALUES_FOR: dict[str, Mapping[str, Any]] = {

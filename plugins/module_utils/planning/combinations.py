@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_request import speculation
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import MTP_ALGORITHMS
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.prefill_chunk import prefill_chunk
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import MlaGeometry
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from .device.pool_request import speculation
+from .device.pools import MTP_ALGORITHMS
+from .device.prefill_chunk import prefill_chunk
+from .model.attention import MlaGeometry
+from .refusal import Refusal
+from .request import PlanRequest
 
 _UNGROUPED = ("NGRAM", "STANDALONE")
 _NGRAM_BREADTH = 10  # --speculative-ngram-max-bfs-breadth unasked, which is the width of its trees

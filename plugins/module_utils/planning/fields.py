@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError, ModelError
+from ..core.errors import InferenceError, ModelError
 
 
 def seen(value: Any) -> str:

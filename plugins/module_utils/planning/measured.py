@@ -9,12 +9,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import (
-    Calibration,
-    calibration_from_dict,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ..core.errors import PlanningError
+from .calibration import Calibration, calibration_from_dict
+from .request import PlanRequest
 
 # Flags that change how much of a card the weights take (0.5.9 to 0.5.23).
 _LOAD_FLAGS = (

@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.device_pool import (
-    proposed_headroom_bytes,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_budget import GpuBudget
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_request import speculation
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_cache import HostCache
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import OTHER_HARDWARE, UNKNOWN
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ..core.units import gib_text
+from .device.device_pool import proposed_headroom_bytes
+from .device.gpu_budget import GpuBudget
+from .device.pool_request import speculation
+from .host.host_cache import HostCache
+from .host.host_seen import OTHER_HARDWARE, UNKNOWN
+from .request import PlanRequest
 
 # By the source of the host's figure, which a plan keeps: a later run that stands on it says the same.
 _UNSEEN = {

@@ -9,22 +9,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.choice import Choice
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.device_pool import (
-    needed_headroom_bytes,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_budget import (
-    GpuBudget,
-    cell_bytes,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_request import speculation
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import DevicePools
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.requests import RunningRequests
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_budget import HostBudget
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_cache import HostCache
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.start_estimate import StartEstimate
+from .choice import Choice
+from .device.device_pool import needed_headroom_bytes
+from .device.gpu_budget import GpuBudget, cell_bytes
+from .device.pool_request import speculation
+from .device.pools import DevicePools
+from .device.requests import RunningRequests
+from .host.host_budget import HostBudget
+from .host.host_cache import HostCache
+from .refusal import Refusal
+from .request import PlanRequest
+from .start_estimate import StartEstimate
 
 SCHEMA = 1
 

@@ -9,35 +9,25 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
-from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.choice import (
-    aimed,
-    cache_choices,
-    gpu_choices,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.combinations import combination_refusals
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.device_pool import (
-    chosen_budget,
-    cpu_pools,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_budget import GpuBudget, poorest
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_refusals import gpu_refusals
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_request import speculation
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import DevicePools
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_plan import plan_host_cache
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.notes import plan_notes
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.preflight import preflight
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report import report_lines
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.settings import settings_of
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.start_estimate import start_estimate
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.suitability import (
-    suitability_notes,
-    suitability_refusals,
-)
+from ..core.errors import PlanningError
+from ..core.ledger import Line
+from .choice import aimed, cache_choices, gpu_choices
+from .combinations import combination_refusals
+from .device.device_pool import chosen_budget, cpu_pools
+from .device.gpu_budget import GpuBudget, poorest
+from .device.gpu_refusals import gpu_refusals
+from .device.pool_request import speculation
+from .device.pools import DevicePools
+from .host.host_plan import plan_host_cache
+from .notes import plan_notes
+from .plan import MemoryPlan
+from .preflight import preflight
+from .refusal import Refusal
+from .report.report import report_lines
+from .request import PlanRequest
+from .settings import settings_of
+from .start_estimate import start_estimate
+from .suitability import suitability_notes, suitability_refusals
 
 _ALWAYS_FATAL = (
     "attention",

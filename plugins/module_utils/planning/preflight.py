@@ -7,21 +7,14 @@ from __future__ import annotations
 
 from typing import Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.card_checks import CARD_CHECKS
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_request import (
-    pool_wishes,
-    speculation,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import MTP_ALGORITHMS
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.state_scheduling import refuses_drafts
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
-    GqaGeometry,
-    OtherAttention,
-    kv_geometries,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from .device.card_checks import CARD_CHECKS
+from .device.pool_request import pool_wishes, speculation
+from .device.pools import MTP_ALGORITHMS
+from .device.state_scheduling import refuses_drafts
+from .model.attention import GqaGeometry, OtherAttention, kv_geometries
+from .model.model_spec import ModelSpec
+from .refusal import Refusal
+from .request import PlanRequest
 
 # Flags whose memory the plan does not count: other parallelisms, adapters. What a wish says is refused among the flags before this.
 UNPLANNED = (

@@ -14,20 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError, PlanningError
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import calibration_from_dict
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import seen
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import (
-    OTHER_HARDWARE,
-    UNKNOWN,
-    GpuSeen,
-    HostSeen,
-    host_from_observation,
-    idle_available_bytes,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.measured import measured_calibration
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ..core.errors import InferenceError, PlanningError
+from .calibration import calibration_from_dict
+from .fields import seen
+from .host.host_seen import OTHER_HARDWARE, UNKNOWN, GpuSeen, HostSeen, host_from_observation, idle_available_bytes
+from .measured import measured_calibration
+from .plan import MemoryPlan
+from .request import PlanRequest
 
 _SINCE = "corrected by what other engines took since"
 

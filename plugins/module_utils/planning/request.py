@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import Calibration
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.visible_cards import visible_cards
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import GpuSeen, HostSeen
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import kv_geometries
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import ServingPolicy
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.unsuited import Unsuited
+from ..core.sizing_rules import SizingRules
+from .calibration import Calibration
+from .device.visible_cards import visible_cards
+from .host.host_seen import GpuSeen, HostSeen
+from .model.attention import kv_geometries
+from .model.model_spec import ModelSpec
+from .serving import ServingPolicy
+from .unsuited import Unsuited
 
 _INDEXED_PAGE = 64
 _BLACKWELL = 10  # major compute capability

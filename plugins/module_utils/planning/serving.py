@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import is_number, is_whole, seen
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import FORCEABLE, Refusal
+from ..core.errors import PlanningError
+from .fields import is_number, is_whole, seen
+from .refusal import FORCEABLE, Refusal
 
 _COUNT_MAX = 1 << 40
 # The engine keeps six tokens of a context or pool to itself, and has to have one left for a request (0.5.5 to 0.5.23).

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_budget import GpuBudget
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_request import (
-    WITHOUT_STEPS,
-    speculation,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_cache import HostCache
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from .device.gpu_budget import GpuBudget
+from .device.pool_request import WITHOUT_STEPS, speculation
+from .host.host_cache import HostCache
+from .request import PlanRequest
 
 _AS_ASKED = (
     "device",

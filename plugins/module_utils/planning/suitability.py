@@ -12,10 +12,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.unsuited import Unsuited
+from ..core.units import GIB
+from .refusal import Refusal
+from .request import PlanRequest
+from .unsuited import Unsuited
 
 
 def suitability_refusals(request: PlanRequest) -> tuple[Refusal, ...]:

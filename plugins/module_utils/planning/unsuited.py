@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields, is_number, seen
+from ..core.errors import PlanningError
+from .fields import Fields, is_number, seen
 
 _ADVICE = "see Profile in docs/interface.md"
 _LEVELS = {"refuse": 1, "note": 1}

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_errors import LIB_RM_VERSION_MISMATCH
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_use import GpuUse, UseReading
-from ansible_collections.blackwell.inference.plugins.module_utils.release.place import Place
+from ..observe.nvml_errors import LIB_RM_VERSION_MISMATCH
+from ..observe.nvml_use import GpuUse, UseReading
+from .place import Place
 
 _GUESTS_MODULE = "blackwell.inference.proxmox_gpu_guests"
 

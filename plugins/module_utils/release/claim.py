@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Holder
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_use import GpuUse
-from ansible_collections.blackwell.inference.plugins.module_utils.release.ownership import Judgement
+from ..observe.holder import Holder
+from ..observe.nvml_use import GpuUse
+from .ownership import Judgement
 
 
 @dataclass(frozen=True)

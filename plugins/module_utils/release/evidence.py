@@ -9,20 +9,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar, Union
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sentences import abridged
-from ansible_collections.blackwell.inference.plugins.module_utils.core.times import iso, utc
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel_log import KernelLog
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address
-from ansible_collections.blackwell.inference.plugins.module_utils.release import xids
-from ansible_collections.blackwell.inference.plugins.module_utils.release.fault import (
-    LINE_CHARACTERS,
-    OF_A_PROGRAM,
-    XID,
-    Fault,
-    broken_gpus,
-    broken_kernel,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.release.xids import CURES, HARDWARE, meaning_of
+from ..core.sentences import abridged
+from ..core.times import iso, utc
+from ..observe.kernel_log import KernelLog
+from ..observe.pci import pci_address
+from . import xids
+from .fault import LINE_CHARACTERS, OF_A_PROGRAM, XID, Fault, broken_gpus, broken_kernel
+from .xids import CURES, HARDWARE, meaning_of
 
 
 @dataclass(frozen=True)

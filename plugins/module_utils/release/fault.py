@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.times import iso
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel_log import KernelEntry
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address
-from ansible_collections.blackwell.inference.plugins.module_utils.release import xids
+from ..core.times import iso
+from ..observe.kernel_log import KernelEntry
+from ..observe.pci import pci_address
+from . import xids
 
 ADDRESS = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}"
 LINE_CHARACTERS = 300

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sentences import abridged
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_errors import RESET_REQUIRED
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_use import GpuUse
-from ansible_collections.blackwell.inference.plugins.module_utils.release import advice
-from ansible_collections.blackwell.inference.plugins.module_utils.release.claim import Claim
-from ansible_collections.blackwell.inference.plugins.module_utils.release.finding import Finding
-from ansible_collections.blackwell.inference.plugins.module_utils.release.place import Place
+from ..core.sentences import abridged
+from ..observe.nvml_errors import RESET_REQUIRED
+from ..observe.nvml_use import GpuUse
+from . import advice
+from .claim import Claim
+from .finding import Finding
+from .place import Place
 
 
 @dataclass(frozen=True)

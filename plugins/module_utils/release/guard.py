@@ -18,13 +18,13 @@ import time
 from collections.abc import Sequence
 from typing import Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import SystemdSilent
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.virtualisation import ask_systemd
-from ansible_collections.blackwell.inference.plugins.module_utils.release.host import LocalHost
-from ansible_collections.blackwell.inference.plugins.module_utils.release.look import Look
-from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import Proof
-from ansible_collections.blackwell.inference.plugins.module_utils.release.request import ReleaseRequest, uid_of
+from ..core.errors import InferenceError
+from ..observe.systemd import SystemdSilent
+from ..observe.virtualisation import ask_systemd
+from .host import LocalHost
+from .look import Look
+from .proof import Proof
+from .request import ReleaseRequest, uid_of
 
 REFUSAL = "The GPUs are not free:"
 _POLL_SECONDS = 2.0

@@ -10,23 +10,23 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_nodes import read_gpu_nodes
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Identity
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders import read_holders
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import lineage_of, start_of
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel_log import read_kernel_log
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_use import read_use
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.shared_memory import Segment
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import Run, show_properties
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.virtualisation import read_virtualisation
-from ansible_collections.blackwell.inference.plugins.module_utils.release import killer
-from ansible_collections.blackwell.inference.plugins.module_utils.release.evidence import Evidence, read_evidence
-from ansible_collections.blackwell.inference.plugins.module_utils.release.killer import Ending
-from ansible_collections.blackwell.inference.plugins.module_utils.release.look import Look, look_at
-from ansible_collections.blackwell.inference.plugins.module_utils.release.ownership import Selection, selection
-from ansible_collections.blackwell.inference.plugins.module_utils.release.place import read_place
-from ansible_collections.blackwell.inference.plugins.module_utils.release.request import ReleaseRequest
+from ..observe.files import HostFiles
+from ..observe.gpu_nodes import read_gpu_nodes
+from ..observe.holder import Identity
+from ..observe.holders import read_holders
+from ..observe.identity import lineage_of, start_of
+from ..observe.kernel_log import read_kernel_log
+from ..observe.nvml_use import read_use
+from ..observe.shared_memory import Segment
+from ..observe.systemd import Run, show_properties
+from ..observe.virtualisation import read_virtualisation
+from . import killer
+from .evidence import Evidence, read_evidence
+from .killer import Ending
+from .look import Look, look_at
+from .ownership import Selection, selection
+from .place import read_place
+from .request import ReleaseRequest
 
 _PROPERTIES = ("ActiveState", "ControlGroup", "ControlPID", "MainPID", "ExecMainStartTimestamp")
 

@@ -13,10 +13,10 @@ import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ReleaseError
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Identity
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import Standing
-from ansible_collections.blackwell.inference.plugins.module_utils.release.processes import LocalProcesses, Processes
+from ..core.errors import ReleaseError
+from ..observe.holder import Identity
+from ..observe.identity import Standing
+from .processes import LocalProcesses, Processes
 
 
 @dataclass(frozen=True)

@@ -9,24 +9,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Holder
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders import Holders
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_use import (
-    GpuUse,
-    UseReading,
-    select_gpus,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.release.claim import Claim, claim_of
-from ansible_collections.blackwell.inference.plugins.module_utils.release.ownership import (
-    Gpus,
-    Judgement,
-    Selection,
-    concerns,
-    judge,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.release.place import Place
-from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import Proof
-from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import judge as prove
+from ..observe.holder import Holder
+from ..observe.holders import Holders
+from ..observe.nvml_use import GpuUse, UseReading, select_gpus
+from .claim import Claim, claim_of
+from .ownership import Gpus, Judgement, Selection, concerns, judge
+from .place import Place
+from .proof import Proof
+from .proof import judge as prove
 
 
 @dataclass(frozen=True)

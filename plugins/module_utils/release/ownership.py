@@ -10,11 +10,9 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ReleaseError
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import UVM_NODE, Holder
-from ansible_collections.blackwell.inference.plugins.module_utils.release.protected import (
-    protected_program,
-)
+from ..core.errors import ReleaseError
+from ..observe.holder import UVM_NODE, Holder
+from .protected import protected_program
 
 _CLOCK_SECONDS = 1.0  # systemd and /proc tell the start of a process by different clocks
 _GPU_NODE = re.compile(r"nvidia\d+")

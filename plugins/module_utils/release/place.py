@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.virtualisation import Virtualisation
+from ..observe.virtualisation import Virtualisation
 
 _INITIAL_PID_NAMESPACE = "pid:[4026531836]"  # PROC_PID_INIT_INO of include/linux/proc_ns.h, the same on every kernel
 

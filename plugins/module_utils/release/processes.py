@@ -13,14 +13,9 @@ import time
 from collections.abc import Collection, Iterable
 from typing import Protocol
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ReleaseError
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Identity
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import (
-    Standing,
-    lineage_of,
-    read_identity,
-    standing_of,
-)
+from ..core.errors import ReleaseError
+from ..observe.holder import Identity
+from ..observe.identity import Standing, lineage_of, read_identity, standing_of
 
 _NOBODY = (errno.ESRCH, errno.EINVAL, errno.ENOENT)  # the latter two: the number is a thread's now
 _NO_CALL = (errno.ENOSYS, errno.EPERM)  # EPERM: a filter of system calls that does not know this one

@@ -13,12 +13,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_use import GpuUse, UseReading
-from ansible_collections.blackwell.inference.plugins.module_utils.release import advice
-from ansible_collections.blackwell.inference.plugins.module_utils.release.claim import Claim
-from ansible_collections.blackwell.inference.plugins.module_utils.release.finding import RELEASED, Finding, worst
-from ansible_collections.blackwell.inference.plugins.module_utils.release.gpu_findings import Case, findings
-from ansible_collections.blackwell.inference.plugins.module_utils.release.place import Place
+from ..observe.nvml_use import GpuUse, UseReading
+from . import advice
+from .claim import Claim
+from .finding import RELEASED, Finding, worst
+from .gpu_findings import Case, findings
+from .place import Place
 
 
 @dataclass(frozen=True)

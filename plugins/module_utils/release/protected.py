@@ -20,7 +20,7 @@ from __future__ import annotations
 import posixpath
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Holder
+from ..observe.holder import Holder
 
 _COMM_LENGTH = 15  # the kernel keeps no more of a process's name
 

@@ -8,21 +8,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Protocol
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ReleaseError
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Identity
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.shared_memory import Segment
-from ansible_collections.blackwell.inference.plugins.module_utils.release.evidence import Evidence
-from ansible_collections.blackwell.inference.plugins.module_utils.release.killer import Ending
-from ansible_collections.blackwell.inference.plugins.module_utils.release.look import Held, Look
-from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import GpuProof, Proof
-from ansible_collections.blackwell.inference.plugins.module_utils.release.report import (
-    Leftover,
-    ReleaseReport,
-    obstacles,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.release.request import ReleaseRequest
-from ansible_collections.blackwell.inference.plugins.module_utils.release.window import Window
+from ..core.errors import ReleaseError
+from ..observe.files import Unread
+from ..observe.holder import Identity
+from ..observe.shared_memory import Segment
+from .evidence import Evidence
+from .killer import Ending
+from .look import Held, Look
+from .proof import GpuProof, Proof
+from .report import Leftover, ReleaseReport, obstacles
+from .request import ReleaseRequest
+from .window import Window
 
 
 class Host(Protocol):

@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.times import iso
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread, legible
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.installed import user_name
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.shared_memory import Segment
-from ansible_collections.blackwell.inference.plugins.module_utils.release.evidence import Evidence
-from ansible_collections.blackwell.inference.plugins.module_utils.release.finding import Finding
-from ansible_collections.blackwell.inference.plugins.module_utils.release.killer import Ending
-from ansible_collections.blackwell.inference.plugins.module_utils.release.look import Held, Look
-from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import Proof
+from ..core.times import iso
+from ..observe.files import Unread, legible
+from ..observe.installed import user_name
+from ..observe.shared_memory import Segment
+from .evidence import Evidence
+from .finding import Finding
+from .killer import Ending
+from .look import Held, Look
+from .proof import Proof
 
 SCHEMA = 1
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ReleaseError
+from ..core.errors import ReleaseError
 
 IDLE_MEMORY_BYTES = 600 << 20
 """More than an idle card was seen to show as used, and less than any engine's context and weights."""

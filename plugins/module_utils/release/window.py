@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ansible_collections.blackwell.inference.plugins.module_utils.release.finding import RELEASED, Finding
-from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import Proof
+from .finding import RELEASED, Finding
+from .proof import Proof
 
 
 @dataclass(frozen=True)

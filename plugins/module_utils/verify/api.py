@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine import endpoints
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict import FAILED, PASSED, Check
+from ..engine import endpoints
+from .evidence import Evidence
+from .verdict import FAILED, PASSED, Check
 
 
 def check_api(evidence: Evidence) -> tuple[Check, ...]:

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from datetime import datetime, timezone
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import Rank
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned
+from ..engine.journal import Rank
+from .evidence import Evidence
+from .planned import Planned
 
 
 def calibration_of(evidence: Evidence) -> dict[str, Any] | None:

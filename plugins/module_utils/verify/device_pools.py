@@ -5,18 +5,11 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import Rank, StartJournal
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.tolerances import LOG_GIB_BYTES, Tolerance
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict import (
-    Check,
-    missing,
-    near,
-    on_cpu,
-    same,
-    skipped,
-)
+from ..core.units import gib_text
+from ..engine.journal import Rank, StartJournal
+from .planned import Planned
+from .tolerances import LOG_GIB_BYTES, Tolerance
+from .verdict import Check, missing, near, on_cpu, same, skipped
 
 SOURCE = "journal"
 RESTART = "The journal and the plan speak of different starts; deploy again, which restarts the server."

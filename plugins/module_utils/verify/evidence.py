@@ -12,33 +12,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
-from ansible_collections.blackwell.inference.plugins.module_utils.engine import endpoints
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import StartJournal, parse_start
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.log_lines import (
-    FIRED_UP,
-    is_at_work,
-    split_lines,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.milestones import Milestone, follow
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.engines import other_engines
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import text_of
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.journald import Entry, read_entries
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.keyed import kstat, meminfo
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.limits import memlock_words
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import (
-    CGROUP2_MOUNTS,
-    listener_of,
-    unit_of,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.progress import Counters, count, pids_of_unit
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import (
-    Run,
-    UnitState,
-    show_properties,
-    unit_state,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned
+from ..core.errors import ObservationError
+from ..engine import endpoints
+from ..engine.journal import StartJournal, parse_start
+from ..engine.log_lines import FIRED_UP, is_at_work, split_lines
+from ..engine.milestones import Milestone, follow
+from ..observe.engines import other_engines
+from ..observe.files import text_of
+from ..observe.journald import Entry, read_entries
+from ..observe.keyed import kstat, meminfo
+from ..observe.limits import memlock_words
+from ..observe.process import CGROUP2_MOUNTS, listener_of, unit_of
+from ..observe.progress import Counters, count, pids_of_unit
+from ..observe.systemd import Run, UnitState, show_properties, unit_state
+from .planned import Planned
 
 _OOM_KILLS = re.compile(r"^oom_kill (\d+)$", re.MULTILINE)
 

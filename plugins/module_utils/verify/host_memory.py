@@ -5,24 +5,11 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gb_text, gib_text
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.others import moved_by_others, taken_since
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.tolerances import (
-    COUNTED_TWICE_SHARE,
-    PINNED_SHARE,
-    SWAP,
-    Tolerance,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict import (
-    FAILED,
-    PASSED,
-    Check,
-    near,
-    on_cpu,
-    same,
-    skipped,
-)
+from ..core.units import gb_text, gib_text
+from .evidence import Evidence
+from .others import moved_by_others, taken_since
+from .tolerances import COUNTED_TWICE_SHARE, PINNED_SHARE, SWAP, Tolerance
+from .verdict import FAILED, PASSED, Check, near, on_cpu, same, skipped
 
 MEMINFO, STATUS = "/proc/meminfo", "/proc/PID/status"
 

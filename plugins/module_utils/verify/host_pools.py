@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gb_text
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import HostPool, StartJournal
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.tolerances import LOG_GB_BYTES, Tolerance
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict import Check, near, same, skipped
+from ..core.units import gb_text
+from ..engine.journal import HostPool, StartJournal
+from .planned import Planned
+from .tolerances import LOG_GB_BYTES, Tolerance
+from .verdict import Check, near, same, skipped
 
 SOURCE = "journal"
 ADVICE = "The host cache is not what was planned: check hicache_size, hicache_ratio and page_size, and what else takes host memory."

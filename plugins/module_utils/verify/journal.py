@@ -8,30 +8,14 @@ from __future__ import annotations
 import re
 from re import Pattern
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import StartJournal
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.device_pools import (
-    RESTART,
-    SOURCE,
-    check_device_pools,
-    tokens_text,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.host_pools import check_host_pools
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.tolerances import (
-    LOG_GIB_BYTES,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict import (
-    FAILED,
-    PASSED,
-    Check,
-    missing,
-    near,
-    on_cpu,
-    same,
-    skipped,
-)
+from ..core.units import gib_text
+from ..engine.journal import StartJournal
+from .device_pools import RESTART, SOURCE, check_device_pools, tokens_text
+from .evidence import Evidence
+from .host_pools import check_host_pools
+from .planned import Planned
+from .tolerances import LOG_GIB_BYTES
+from .verdict import FAILED, PASSED, Check, missing, near, on_cpu, same, skipped
 
 _PP, _TP = re.compile(r"\bPP(\d+)\b"), re.compile(r"\bTP(\d+)\b")
 

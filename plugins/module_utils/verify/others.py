@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict import Check, skipped
+from ..core.units import gib_text
+from .evidence import Evidence
+from .verdict import Check, skipped
 
 FRESH_SECONDS = 600
 """So long after a start the host is as it was planned: what is missing then, and nobody known took, the start took itself."""

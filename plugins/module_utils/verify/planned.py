@@ -9,16 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.tolerances import (
-    CONTEXT,
-    EXACT,
-    GRAPHS,
-    PREFILL_GRAPH,
-    WEIGHTS,
-    Tolerance,
-    of_lines,
-)
+from ..core.errors import InferenceError
+from .tolerances import CONTEXT, EXACT, GRAPHS, PREFILL_GRAPH, WEIGHTS, Tolerance, of_lines
 
 _GRAPH_LINES = (GRAPHS, PREFILL_GRAPH)
 

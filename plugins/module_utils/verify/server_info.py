@@ -11,16 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine import endpoints
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict import (
-    FAILED,
-    Check,
-    near,
-    plain,
-    same,
-    skipped,
-)
+from ..engine import endpoints
+from .evidence import Evidence
+from .verdict import FAILED, Check, near, plain, same, skipped
 
 SOURCE = "server info"
 ADVICE = "The process runs with other arguments than the plan's; deploy again, which restarts it."

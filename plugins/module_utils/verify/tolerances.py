@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GB, GIB, MIB
+from ..core.units import GB, GIB, MIB
 
 LOG_GIB_BYTES = 5 * GIB // 1000
 LOG_GB_BYTES = 5 * GB // 1000

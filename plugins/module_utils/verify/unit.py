@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict import PASSED, Check, same, skipped
+from .evidence import Evidence
+from .verdict import PASSED, Check, same, skipped
 
 SOURCE = "systemd"
 UNLIMITED = {"infinity": "unlimited"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.tolerances import Tolerance
+from .tolerances import Tolerance
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 

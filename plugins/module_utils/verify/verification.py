@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.times import iso
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.api import check_api
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.host_memory import check_host_memory
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.journal import check_journal
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.server_info import check_server_info
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.unit import check_unit
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict import FAILED, Check, Level
+from ..core.times import iso
+from .api import check_api
+from .evidence import Evidence
+from .host_memory import check_host_memory
+from .journal import check_journal
+from .server_info import check_server_info
+from .unit import check_unit
+from .verdict import FAILED, Check, Level
 
 LEVELS: dict[str, Callable[[Evidence], tuple[Check, ...]]] = {
     "unit": check_unit,

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+from importlib.util import resolve_name
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,12 @@ STANDARD = {
 def imported(path: Path) -> set[str]:
     tree = ast.parse(path.read_text())
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    return names | {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    package = HOME + ".".join(path.relative_to(UTILS).parent.parts)
+    return names | {
+        resolve_name("." * node.level + (node.module or ""), package)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+    }
 
 
 @pytest.mark.parametrize("path", sorted((UTILS / "planning").rglob("*.py")), ids=lambda path: path.name)

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import MlaGeometry
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ...core.ledger import Line
+from ..model.attention import MlaGeometry
+from ..request import PlanRequest
 
 # A chunk of 8,192 tokens of Kimi-K2.5 (hidden size 7,168) ran out of memory with 0.82 GiB left (design host, 2026-02-24): more than seven rows
 # of the hidden size in bfloat16 for each token.

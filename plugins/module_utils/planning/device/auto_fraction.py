@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.graphs import prefill_sizes
+from ...core.sizing_rules import SizingRules
+from .graphs import prefill_sizes
 
 _CONSTANT_MIB = 512
 _MIB_OF_TOKEN = 1.5

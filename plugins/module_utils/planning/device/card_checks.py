@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from typing import Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.visible_cards import (
-    VARIABLE,
-    visible_cards,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import GpuSeen
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ...core.units import gib_text
+from ..host.host_seen import GpuSeen
+from ..refusal import Refusal
+from ..request import PlanRequest
+from .visible_cards import VARIABLE, visible_cards
 
 
 def _visible_devices(request: PlanRequest) -> Refusal | None:

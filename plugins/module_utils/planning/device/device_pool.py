@@ -7,43 +7,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Ledger, Line
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_to_bytes
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.activations import activation_line
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_base import (
-    draft_weights_line,
-    gpu_base,
-    weights_line,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_budget import (
-    GpuBudget,
-    cell_bytes,
-    pool_lines,
-    poorest,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.graphs import (
-    bracket_of,
-    graph_lines,
-    largest_batch,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_request import (
-    parallelism,
-    pool_inputs,
-    speculation,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_sizing import (
-    size_pools,
-    size_stages,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import DevicePools
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.prefill_chunk import chunk_tokens
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.requests import running_requests
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import MlaGeometry
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.rotary_tables import (
-    rotary_tables_bytes,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.weights import rank_weights
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ...core.ledger import Ledger, Line
+from ...core.units import gib_to_bytes
+from ..model.attention import MlaGeometry
+from ..model.rotary_tables import rotary_tables_bytes
+from ..model.weights import rank_weights
+from ..request import PlanRequest
+from .activations import activation_line
+from .gpu_base import draft_weights_line, gpu_base, weights_line
+from .gpu_budget import GpuBudget, cell_bytes, pool_lines, poorest
+from .graphs import bracket_of, graph_lines, largest_batch
+from .pool_request import parallelism, pool_inputs, speculation
+from .pool_sizing import size_pools, size_stages
+from .pools import DevicePools
+from .prefill_chunk import chunk_tokens
+from .requests import running_requests
 
 # Hundredths of the fraction that are proposed unasked.
 _HIGHEST_PROPOSED, _LOWEST_PROPOSED = 97, 1

@@ -5,22 +5,11 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.layer_cost import (
-    element_bytes,
-    indexer_bytes,
-    kv_heads,
-    stored_bytes,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolInputs, Speculation
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
-    Geometry,
-    GqaGeometry,
-    HybridGeometry,
-    OtherAttention,
-    SlidingGeometry,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec
+from ...core.sizing_rules import SizingRules
+from ..model.attention import Geometry, GqaGeometry, HybridGeometry, OtherAttention, SlidingGeometry
+from ..model.model_spec import ModelSpec
+from .layer_cost import element_bytes, indexer_bytes, kv_heads, stored_bytes
+from .pools import PoolInputs, Speculation
 
 EAGLE = ("EAGLE", "EAGLE3", "NEXTN", "STANDALONE")  # NEXTN is EAGLE by another name
 _DFLASH = "DFLASH"

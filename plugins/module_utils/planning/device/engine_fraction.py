@@ -5,17 +5,11 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import MIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.auto_fraction import (
-    AutoFraction,
-    auto_fraction,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.prefill_chunk import (
-    MAX_PREFILL_TOKENS,
-    prefill_chunk,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import MlaGeometry
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ...core.units import MIB
+from ..model.attention import MlaGeometry
+from ..request import PlanRequest
+from .auto_fraction import AutoFraction, auto_fraction
+from .prefill_chunk import MAX_PREFILL_TOKENS, prefill_chunk
 
 _MLA_PREFILL_GRAPH_TOKENS = 2048
 

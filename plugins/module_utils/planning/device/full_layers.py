@@ -7,22 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.draft_pool import cell_with_draft
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.layer_cost import (
-    counted_bytes,
-    indexer_bytes,
-    stored_bytes,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolInputs
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.tokens_split import Split
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
-    Geometry,
-    HybridGeometry,
-    MlaGeometry,
-    OtherAttention,
-    SlidingGeometry,
-)
+from ...core.sizing_rules import SizingRules
+from ..model.attention import Geometry, HybridGeometry, MlaGeometry, OtherAttention, SlidingGeometry
+from .draft_pool import cell_with_draft
+from .layer_cost import counted_bytes, indexer_bytes, stored_bytes
+from .pools import PoolInputs
+from .tokens_split import Split
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB, gib_to_bytes
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import Calibration
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import Parallelism, Speculation
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import GpuSeen, HostSeen
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.weights import (
-    mtp_weights,
-    rank_weights,
-)
+from ...core.ledger import Line
+from ...core.sizing_rules import SizingRules
+from ...core.units import GIB, MIB, gib_to_bytes
+from ..calibration import Calibration
+from ..host.host_seen import GpuSeen, HostSeen
+from ..model.model_spec import ModelSpec
+from ..model.weights import mtp_weights, rank_weights
+from .pools import Parallelism, Speculation
 
 # RTX PRO 6000 Blackwell, driver of early 2026: nvidia-smi shows 97,887 MiB in all, NVML 95.01 GiB free on the empty card,
 # and the engine found 94.04 GiB free when its 8 ranks were about to load (design host, 2026-02-24).

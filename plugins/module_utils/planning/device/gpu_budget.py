@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Ledger, Line
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import DevicePools
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.requests import RunningRequests
+from ...core.ledger import Ledger, Line
+from .pools import DevicePools
+from .requests import RunningRequests
 
 
 @dataclass(frozen=True)

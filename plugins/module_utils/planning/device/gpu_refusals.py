@@ -8,15 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.device_pool import (
-    chosen_budget,
-    highest_fraction,
-    needed_headroom_bytes,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_budget import GpuBudget
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ...core.units import gib_text
+from ..refusal import Refusal
+from ..request import PlanRequest
+from .device_pool import chosen_budget, highest_fraction, needed_headroom_bytes
+from .gpu_budget import GpuBudget
 
 # Wishes that can leave no pool where there is memory for one.
 _LIMITS = (

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import GpuBracket, SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import MIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import Calibration
+from ...core.ledger import Line
+from ...core.sizing_rules import GpuBracket, SizingRules
+from ...core.units import MIB
+from ..calibration import Calibration
 
 # The design host captured 3.75 GiB for batches up to 512 (Kimi-K2.5, 8 ranks, 2026-02-24): 7.5 MiB a request of the largest
 # batch. The size of a graph cannot be read from the engine's source.

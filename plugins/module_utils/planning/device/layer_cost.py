@@ -8,12 +8,8 @@ The two differ where the profiler is behind the pools: then the pools are larger
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
-    Geometry,
-    GqaGeometry,
-    MlaGeometry,
-)
+from ...core.sizing_rules import SizingRules
+from ..model.attention import Geometry, GqaGeometry, MlaGeometry
 
 FP4 = ("fp4_e2m1", "fp4_mx_block16", "nvfp4")
 _WIDE = ("bfloat16", "float16")

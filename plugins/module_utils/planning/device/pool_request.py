@@ -8,15 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import (
-    Parallelism,
-    PoolInputs,
-    PoolWishes,
-    Speculation,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.prefill_chunk import prefill_chunk
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.state_scheduling import scheduled
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ..request import PlanRequest
+from .pools import Parallelism, PoolInputs, PoolWishes, Speculation
+from .prefill_chunk import prefill_chunk
+from .state_scheduling import scheduled
 
 # One chain of three guesses: what the engine takes for MoE models by itself (0.5.5 to 0.5.23). Trees (topk above 1) need page size 1
 # and are refused by some backends, so that nothing wider is chosen unasked.

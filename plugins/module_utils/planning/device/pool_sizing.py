@@ -12,49 +12,18 @@ import struct
 from dataclasses import dataclass, replace
 from typing import Union
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.draft_pool import (
-    EAGLE,
-    draft_slot_bytes,
-    extra_tokens,
-    requests_asked,
-    spare_columns,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.full_layers import (
-    FullStage,
-    full_stage,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import (
-    DevicePools,
-    Pool,
-    PoolInputs,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.requests import (
-    RunningRequests,
-    default_rows,
-    running_requests,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.sliding_pools import (
-    SlidingStage,
-    has_sliding_pool,
-    sliding_stage,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.stages import stages
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.state_layers import (
-    StateSizes,
-    state_pools,
-    state_sizes,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.tokens_split import (
-    NO_SPLIT,
-    Split,
-    aligned,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import HybridGeometry
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.rotary_tables import (
-    rotary_tables_bytes,
-)
+from ...core.sizing_rules import SizingRules
+from ...core.units import GIB
+from ..model.attention import HybridGeometry
+from ..model.rotary_tables import rotary_tables_bytes
+from .draft_pool import EAGLE, draft_slot_bytes, extra_tokens, requests_asked, spare_columns
+from .full_layers import FullStage, full_stage
+from .pools import DevicePools, Pool, PoolInputs
+from .requests import RunningRequests, default_rows, running_requests
+from .sliding_pools import SlidingStage, has_sliding_pool, sliding_stage
+from .stages import stages
+from .state_layers import StateSizes, state_pools, state_sizes
+from .tokens_split import NO_SPLIT, Split, aligned
 
 Stage = Union[FullStage, SlidingStage]
 

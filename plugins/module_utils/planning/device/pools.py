@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.requests import RunningRequests
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec
+from ..model.model_spec import ModelSpec
+from .requests import RunningRequests
 
 MTP_ALGORITHMS = ("EAGLE", "NEXTN")
 """Those that the checkpoint's own MTP layers can draft for; the engine calls the latter by the former's name."""

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.graphs import bracket_of
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ..request import PlanRequest
+from .graphs import bracket_of
 
 MAX_PREFILL_TOKENS = 16_384  # --max-prefill-tokens unasked, 0.5.5 to 0.5.23
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
+from ...core.sizing_rules import SizingRules
 
 _LEAST, _MOST = 2048, 4096
 _ENTRY_BYTES = 4  # int32

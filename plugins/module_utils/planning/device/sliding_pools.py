@@ -10,24 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.draft_pool import (
-    counted_draft_layers,
-    dflash_cell_bytes,
-    requests_asked,
-    step_tokens,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.layer_cost import (
-    counted_bytes,
-    stored_bytes,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolInputs
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.tokens_split import (
-    NO_SPLIT,
-    Split,
-    aligned,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import SlidingGeometry
+from ...core.sizing_rules import SizingRules
+from ..model.attention import SlidingGeometry
+from .draft_pool import counted_draft_layers, dflash_cell_bytes, requests_asked, step_tokens
+from .layer_cost import counted_bytes, stored_bytes
+from .pools import PoolInputs
+from .tokens_split import NO_SPLIT, Split, aligned
 
 _DEFAULT_RATIO = 0.8
 _EVICTION_INTERVAL = 128  # SGLANG_SWA_EVICTION_INTERVAL, 0.5.14 to 0.5.23

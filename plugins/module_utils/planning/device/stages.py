@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
+from ...core.sizing_rules import SizingRules
 
 
 def stages(layers: int, pp: int, rules: SizingRules) -> tuple[range, ...]:

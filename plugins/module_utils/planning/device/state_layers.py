@@ -7,19 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.draft_pool import requests_asked
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import Pool, PoolInputs
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.stages import stages
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.state_pool import (
-    StateBytes,
-    StateWishes,
-    draft_state_bytes,
-    slots_of_request,
-    state_budget,
-    state_bytes,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import HybridGeometry
+from ...core.sizing_rules import SizingRules
+from ..model.attention import HybridGeometry
+from .draft_pool import requests_asked
+from .pools import Pool, PoolInputs
+from .stages import stages
+from .state_pool import StateBytes, StateWishes, draft_state_bytes, slots_of_request, state_budget, state_bytes
 
 _KDA = "Kimi"  # Kimi-Linear's windows do not overlap
 

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
-    STATE_BYTES,
-    StateGeometry,
-)
+from ...core.sizing_rules import SizingRules
+from ...core.units import GIB
+from ..model.attention import STATE_BYTES, StateGeometry
 
 _WINDOW_BYTES = 2  # bfloat16
 _SLOTS_OF_REQUEST = 3

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolWishes, Speculation
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import HybridGeometry
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec
+from ...core.sizing_rules import SizingRules
+from ..model.attention import HybridGeometry
+from ..model.model_spec import ModelSpec
+from .pools import PoolWishes, Speculation
 
 
 def scheduled(model: ModelSpec, wishes: PoolWishes, speculation: Speculation | None, rules: SizingRules) -> PoolWishes:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import GpuSeen
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
+from ..host.host_seen import GpuSeen
+from ..refusal import Refusal
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"
 

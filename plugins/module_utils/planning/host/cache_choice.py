@@ -8,24 +8,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import DevicePools
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import is_number
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_auto import auto_ratio
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_budget import (
-    HostBudget,
-    engine_check_bytes,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_cache import (
-    HostCache,
-    HostPool,
-    HostWishes,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_pools import (
-    host_cache,
-    largest_size_gb,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ...core.units import GB
+from ..device.pools import DevicePools
+from ..fields import is_number
+from ..request import PlanRequest
+from .host_auto import auto_ratio
+from .host_budget import HostBudget, engine_check_bytes
+from .host_cache import HostCache, HostPool, HostWishes
+from .host_pools import host_cache, largest_size_gb
 
 AUTO_FRACTION = "hicache-host-memory-fraction"
 

@@ -7,23 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import (
-    GB,
-    gb_text,
-    gib_to_bytes,
-    ranks_text,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import DevicePools
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.cache_choice import CacheCase
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_budget import (
-    HostBudget,
-    engine_passes,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_cache import HostCache
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_numa import node_refusal
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_spare import spare_memory
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ...core.units import GB, gb_text, gib_to_bytes, ranks_text
+from ..device.pools import DevicePools
+from ..refusal import Refusal
+from ..request import PlanRequest
+from .cache_choice import CacheCase
+from .host_budget import HostBudget, engine_passes
+from .host_cache import HostCache
+from .host_numa import node_refusal
+from .host_spare import spare_memory
 
 
 def unsupported(request: PlanRequest, stages: Sequence[DevicePools]) -> Refusal | None:

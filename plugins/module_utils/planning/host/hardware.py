@@ -9,15 +9,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_to_bytes
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields, is_number, seen
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import (
-    GpuSeen,
-    HostSeen,
-    NodeSeen,
-    idle_available_bytes,
-)
+from ...core.errors import PlanningError
+from ...core.units import gib_to_bytes
+from ..fields import Fields, is_number, seen
+from .host_seen import GpuSeen, HostSeen, NodeSeen, idle_available_bytes
 
 _SIZES = (
     "gpu_memory_gib",

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import DevicePools
+from ...core.sizing_rules import SizingRules
+from ..device.pools import DevicePools
 
 # What the engine keeps back for rounding to pages and the like (0.5.21 to 0.5.23).
 _SLACK = 0.05

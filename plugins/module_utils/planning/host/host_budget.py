@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Ledger, Line
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB, ranks_text
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_cache import HostCache, HostPool
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import HostSeen
+from ...core.ledger import Ledger, Line
+from ...core.sizing_rules import SizingRules
+from ...core.units import GIB, MIB, ranks_text
+from .host_cache import HostCache, HostPool
+from .host_seen import HostSeen
 
 # The design host had 445 GiB available before the start and 78 GiB after it, with 333.6 GiB pinned (2026-02-24): 33.4 GiB stayed
 # with the engine's own processes. A rank is a Python process with its own CUDA context, NCCL's host buffers, pinned staging

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GB, gb_text, ranks_text
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_budget import rank_process_bytes
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_cache import HostCache
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import HostSeen
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ...core.units import GB, gb_text, ranks_text
+from ..refusal import Refusal
+from ..request import PlanRequest
+from .host_budget import rank_process_bytes
+from .host_cache import HostCache
+from .host_seen import HostSeen
 
 # Names of the engine's own switches; the first makes a binding a preference, since 0.5.6.
 _BINDING, _ARGUMENT = "SGLANG_NUMA_BIND_V2", "numa-node"

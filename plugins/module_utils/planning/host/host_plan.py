@@ -8,37 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Ledger, Line
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gb_text, gib_to_bytes
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import (
-    MTP_ALGORITHMS,
-    DevicePools,
-    Speculation,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.cache_choice import (
-    CacheCase,
-    cache_room,
-    choose_cache,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.cache_refusals import (
-    cache_refusals,
-    unsupported,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_budget import (
-    HostBudget,
-    cache_lines,
-    host_capacity,
-    process_lines,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_cache import HostCache
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_numa import node_note
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_spare import spare_memory
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.loader_peak import (
-    loader_note,
-    loader_refusal,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ...core.ledger import Ledger, Line
+from ...core.units import gb_text, gib_to_bytes
+from ..device.pools import MTP_ALGORITHMS, DevicePools, Speculation
+from ..refusal import Refusal
+from ..request import PlanRequest
+from .cache_choice import CacheCase, cache_room, choose_cache
+from .cache_refusals import cache_refusals, unsupported
+from .host_budget import HostBudget, cache_lines, host_capacity, process_lines
+from .host_cache import HostCache
+from .host_numa import node_note
+from .host_spare import spare_memory
+from .loader_peak import loader_note, loader_refusal
 
 # Algorithms whose draft the checkpoint itself can bring, as MTP layers.
 

@@ -8,13 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import DevicePools, Pool
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_cache import (
-    HostCache,
-    HostPool,
-    HostWishes,
-)
+from ...core.sizing_rules import SizingRules
+from ..device.pools import DevicePools, Pool
+from .host_cache import HostCache, HostPool, HostWishes
 
 # The kinds that are sized by themselves; an indexer and a draft follow the first of them, slot by slot.
 SIZED = ("full", "sliding", "state")

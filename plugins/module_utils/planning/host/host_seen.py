@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
+from ...core.errors import PlanningError
+from ...core.units import GIB
+from ..fields import Fields
 
 _MAX_BYTES = 1 << 60
 _MAX_NODE = 1 << 16

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, gb_text
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import HostSeen
+from ...core.units import GIB, gb_text
+from .host_seen import HostSeen
 
 # Less is no help against a host cache.
 _WORTH_SAYING_BYTES = 1 * GIB

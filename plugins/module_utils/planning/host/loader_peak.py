@@ -9,16 +9,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import (
-    GIB,
-    gb_text,
-    gib_to_bytes,
-    ranks_text,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import is_whole
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_budget import HostBudget
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import Refusal
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
+from ...core.units import GIB, gb_text, gib_to_bytes, ranks_text
+from ..fields import is_whole
+from ..refusal import Refusal
+from ..request import PlanRequest
+from .host_budget import HostBudget
 
 _THREADS = 8  # where they are turned on and not counted, 0.5.5 to 0.5.23
 _COPIES, _EXTRA = "weight-loader-disable-mmap", "model-loader-extra-config"

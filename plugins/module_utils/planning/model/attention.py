@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Callable, Union
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields, seen
+from ..fields import Fields, seen
 
 _MAX_HEADS = 65_536
 _MAX_DIMENSION = 65_536

@@ -12,23 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
-    Attention,
-    GqaGeometry,
-    MlaGeometry,
-    OtherAttention,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention_hybrid import hybrid_reader
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention_indexer import (
-    index_pattern_of,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention_keys import (
-    MAX_HEADS,
-    gqa_of,
-    heads_of,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention_sliding import sliding_reader
+from ..fields import Fields
+from .attention import Attention, GqaGeometry, MlaGeometry, OtherAttention
+from .attention_hybrid import hybrid_reader
+from .attention_indexer import index_pattern_of
+from .attention_keys import MAX_HEADS, gqa_of, heads_of
+from .attention_sliding import sliding_reader
 
 # Architectures whose latent attention the engine serves from one pool of latents. A checkpoint with kv_lora_rank and
 # another name is served with whole keys and values, or in a way of its own.

@@ -10,20 +10,9 @@ from __future__ import annotations
 
 from typing import Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields, seen
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
-    Attention,
-    HybridGeometry,
-    MlaGeometry,
-    OtherAttention,
-    StateGeometry,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention_keys import (
-    MAX_HEADS,
-    gqa_of,
-    heads_of,
-    pattern_of,
-)
+from ..fields import Fields, seen
+from .attention import Attention, HybridGeometry, MlaGeometry, OtherAttention, StateGeometry
+from .attention_keys import MAX_HEADS, gqa_of, heads_of, pattern_of
 
 _DTYPES = {"bfloat16": "bfloat16", "float16": "float16", "float32": "float32"}
 _KDA = ("KimiLinearForCausalLM", "KimiK3LinearForCausalLM", "KimiK3ForConditionalGeneration")

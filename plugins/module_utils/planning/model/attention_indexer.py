@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention_keys import listed_layers
+from ..fields import Fields
+from .attention_keys import listed_layers
 
 _MAX_FREQUENCY = 100_000
 

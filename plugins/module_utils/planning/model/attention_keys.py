@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields, seen
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import GqaGeometry
+from ..fields import Fields, seen
+from .attention import GqaGeometry
 
 MAX_HEADS = 65_536
 _MAX_WIDTH = 10_000_000

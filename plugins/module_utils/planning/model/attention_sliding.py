@@ -12,17 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
-    Attention,
-    OtherAttention,
-    SlidingGeometry,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention_keys import (
-    gqa_of,
-    heads_of,
-    pattern_of,
-)
+from ..fields import Fields
+from .attention import Attention, OtherAttention, SlidingGeometry
+from .attention_keys import gqa_of, heads_of, pattern_of
 
 _MAX_WINDOW = 1_000_000_000
 _LETTERS: dict[object, str] = {"full_attention": "f", "sliding_attention": "s"}

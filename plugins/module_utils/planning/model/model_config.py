@@ -8,24 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields, is_whole
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention_config import (
-    attention_of,
-    is_multimodal,
-    mtp_layers,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_context import longest_context
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_quantization import (
-    quantization_of,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import (
-    MAX_EXPERTS,
-    MAX_LAYERS,
-    MAX_VISION_ROTARY_DIM,
-    MAX_WIDTH,
-    ModelSpec,
-    Weights,
-)
+from ..fields import Fields, is_whole
+from .attention_config import attention_of, is_multimodal, mtp_layers
+from .model_context import longest_context
+from .model_quantization import quantization_of
+from .model_spec import MAX_EXPERTS, MAX_LAYERS, MAX_VISION_ROTARY_DIM, MAX_WIDTH, ModelSpec, Weights
 
 _EXPERT_KEYS = ("n_routed_experts", "num_local_experts", "num_experts")
 # Where a multimodal checkpoint keeps its language model; the engine looks for them in this order (SGLang 0.5.9 to 0.5.23).

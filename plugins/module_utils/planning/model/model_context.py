@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields, is_number
+from ..fields import Fields, is_number
 
 MAX_CONTEXT = 1_000_000_000
 # The engine reads the first of these that is there (SGLang 0.5.5 to 0.5.23).

@@ -9,15 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
-    ELEMENT_BYTES,
-    Attention,
-    attention_as_dict,
-    attention_from_dict,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_context import MAX_CONTEXT
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.weight_shares import WeightShares
+from ..fields import Fields
+from .attention import ELEMENT_BYTES, Attention, attention_as_dict, attention_from_dict
+from .model_context import MAX_CONTEXT
+from .weight_shares import WeightShares
 
 MAX_LAYERS = 10_000
 MAX_WIDTH = 10_000_000

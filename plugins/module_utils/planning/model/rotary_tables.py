@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import MIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolInputs
+from ...core.sizing_rules import SizingRules
+from ...core.units import MIB
+from ..device.pools import PoolInputs
 
 # Of a vision tower's table as it is loaded.
 _ROWS = 8192

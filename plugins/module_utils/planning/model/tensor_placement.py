@@ -15,17 +15,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
-    Attention,
-    GqaGeometry,
-    HybridGeometry,
-    SlidingGeometry,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.weight_shares import (
-    Share,
-    WeightShares,
-    run_lengths,
-)
+from .attention import Attention, GqaGeometry, HybridGeometry, SlidingGeometry
+from .weight_shares import Share, WeightShares, run_lengths
 
 _VISION = re.compile(
     r"(?:^|\.)(?:vision\w*|visual|audio\w*|multi_modal_projector|mm_projector|embed_vision|embed_audio|patch_embed\w*)\."

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.fields import Fields
+from ..fields import Fields
 
 _MAX_BYTES = 1 << 60
 _MAX_LAYERS = 10_000

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import Parallelism
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.stages import stages
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec
+from ...core.ledger import Line
+from ...core.sizing_rules import SizingRules
+from ..device.pools import Parallelism
+from ..device.stages import stages
+from .model_spec import ModelSpec
 
 # Norms, routers, latent projections and projectors are whole on every rank; 3 % of Kimi-K2.5's checkpoint.
 _REPLICATED_SHARE = 0.03

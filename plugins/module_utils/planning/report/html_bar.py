@@ -7,17 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_text import (
-    Markup,
-    element,
-    joined,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report_bars import (
-    Bar,
-    Look,
-    Mark,
-    Segment,
-)
+from .html_text import Markup, element, joined
+from .report_bars import Bar, Look, Mark, Segment
 
 _BAR_HEIGHT, _SLIM_HEIGHT, _MARK_HEIGHT, _AXIS_HEIGHT = 38, 14, 20, 20
 _NUMBERED_FROM, _NARROW_BELOW = 2.4, 7.0  # per cent of the bar: room for a number on a desk, and on a phone

@@ -9,30 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_bar import bar_figure, slim_bar
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_table import ledger_table
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_text import (
-    Markup,
-    element,
-    joined,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report_bars import (
-    FREE,
-    GIB_UNIT,
-    Bar,
-    Look,
-    Mark,
-    Segment,
-    ledger_bar,
-    measured_bar,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report_measured import (
-    available_seen,
-    measured_of_card,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report_tables import Table
+from ...core.ledger import Line
+from ...core.units import gib_text
+from .html_bar import bar_figure, slim_bar
+from .html_table import ledger_table
+from .html_text import Markup, element, joined
+from .report_bars import FREE, GIB_UNIT, Bar, Look, Mark, Segment, ledger_bar, measured_bar
+from .report_measured import available_seen, measured_of_card
+from .report_tables import Table
 
 _OUTSIDE = "taken before"
 _REST = "of other things, not measured apart"

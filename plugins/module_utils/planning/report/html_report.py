@@ -8,19 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report import html_sections
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_bar import pattern_definitions
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_memory import (
-    gpu_picture,
-    host_picture,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_style import STYLE
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_text import Markup, element
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report import headline
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report_tables import (
-    Table,
-    plan_tables,
-)
+from . import html_sections
+from .html_bar import pattern_definitions
+from .html_memory import gpu_picture, host_picture
+from .html_style import STYLE
+from .html_text import Markup, element
+from .report import headline
+from .report_tables import Table, plan_tables
 
 # A browser that obeys this loads nothing from anywhere, whatever a name or a note of the plan may hold.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"

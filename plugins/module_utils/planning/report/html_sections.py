@@ -9,31 +9,15 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import FORCEABLE
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_bar import bar_figure, swatch
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_table import plain_table
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_text import (
-    Markup,
-    element,
-    joined,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report import (
-    engine_text,
-    free_text,
-    model_name,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report_bars import (
-    SECONDS,
-    Bar,
-    Look,
-    Segment,
-    start_bar,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report_measured import (
-    planned_beside_measured,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report_tables import pool_rows
+from ...core.units import GIB
+from ..refusal import FORCEABLE
+from .html_bar import bar_figure, swatch
+from .html_table import plain_table
+from .html_text import Markup, element, joined
+from .report import engine_text, free_text, model_name
+from .report_bars import SECONDS, Bar, Look, Segment, start_bar
+from .report_measured import planned_beside_measured
+from .report_tables import pool_rows
 
 NOTHING = Markup("")
 

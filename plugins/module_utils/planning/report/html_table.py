@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_bar import swatch
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_text import (
-    Markup,
-    element,
-    joined,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report_bars import FREE, Look, looks
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report_tables import Table
+from ...core.ledger import Line
+from ...core.units import GIB
+from .html_bar import swatch
+from .html_text import Markup, element, joined
+from .report_bars import FREE, Look, looks
+from .report_tables import Table
 
 
 def ledger_table(table: Table) -> Markup:

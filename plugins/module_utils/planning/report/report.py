@@ -8,14 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, gb_text, gib_text, ranks_text
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import FORCEABLE
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report_tables import (
-    Table,
-    plan_tables,
-)
+from ...core.ledger import Line
+from ...core.units import GIB, gb_text, gib_text, ranks_text
+from ..plan import MemoryPlan
+from ..refusal import FORCEABLE
+from .report_tables import Table, plan_tables
 
 
 def report_lines(plan: MemoryPlan | Mapping[str, Any]) -> list[str]:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report_tables import Table
+from ...core.ledger import Line
+from ...core.units import GIB
+from .report_tables import Table
 
 OUTSIDE, FREE = "outside", "free"
 # The first word found in a line's name says what kind of thing it is; things of one kind share a colour and differ in their pattern.

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gib_text
+from ...core.ledger import Line
+from ...core.units import gib_text
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
-from ansible_collections.blackwell.inference.plugins.module_utils.core.units import MIB
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel_log import read_kernel_log
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address
-from ansible_collections.blackwell.inference.plugins.module_utils.release.fault import GAVE_UP
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.commands import Ran, Run
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.host_gpus import HostGpu
-from ansible_collections.blackwell.inference.plugins.module_utils.release.request import IDLE_MEMORY_BYTES
+from ...core.errors import ObservationError
+from ...core.units import MIB
+from ...observe.files import HostFiles
+from ...observe.kernel_log import read_kernel_log
+from ...observe.pci import pci_address
+from ..fault import GAVE_UP
+from ..request import IDLE_MEMORY_BYTES
+from .commands import Ran, Run
+from .host_gpus import HostGpu
 
 QUERY = ("nvidia-smi", "--query-gpu=pci.bus_id,memory.used,memory.total", "--format=csv,noheader,nounits")
 QUERY_SECONDS = 30.0

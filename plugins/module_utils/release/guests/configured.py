@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address
+from ...observe.pci import pci_address
 
 _LISTED_CONTAINER = re.compile(r"^(\d+)\s+(\S+)(?:\s|$)")
 _LISTED_VM = re.compile(r"^\s*(\d+)\s+(.*?)\s+(\S+)\s+\d+\s+\d+\.\d+\s+(\d+)\s*$")

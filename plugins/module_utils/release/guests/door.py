@@ -10,25 +10,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Identity
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import CGROUP2_MOUNTS
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.commands import Ran, Run
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.condition import (
-    faults_of,
-    gave_up,
-    reset_command,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.host_gpus import read_host_gpus
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.listing import Host
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.reading import Scan, read_host
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.situation import (
-    Request,
-    Situation,
-    guest_of,
-    occupies,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.release.killer import Ending, end
+from ...observe.files import HostFiles
+from ...observe.holder import Identity
+from ...observe.process import CGROUP2_MOUNTS
+from ..killer import Ending, end
+from .commands import Ran, Run
+from .condition import faults_of, gave_up, reset_command
+from .host_gpus import read_host_gpus
+from .listing import Host
+from .reading import Scan, read_host
+from .situation import Request, Situation, guest_of, occupies
 
 
 class HostDoor:

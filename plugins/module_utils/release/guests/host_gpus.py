@@ -10,8 +10,8 @@ import re
 import stat
 from dataclasses import dataclass
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import PciGpu, read_pci_gpus
+from ...observe.files import HostFiles
+from ...observe.pci import PciGpu, read_pci_gpus
 
 _MINOR = re.compile(r"^Device Minor:\s*(\d+)", re.MULTILINE)
 

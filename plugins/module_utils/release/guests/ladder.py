@@ -8,14 +8,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sentences import capital
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.rung import Done, Door, Halt, Rung
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.rungs import LADDER
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.situation import (
-    Request,
-    Situation,
-    holding,
-)
+from ...core.sentences import capital
+from .rung import Done, Door, Halt, Rung
+from .rungs import LADDER
+from .situation import Request, Situation, holding
 
 START_SECONDS = (
     3600.0  # a VM with hundreds of GiB and passed-through GPUs is given the better part of an hour by Proxmox itself

@@ -10,15 +10,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import (
-    CONTROL_NODES,
-    UVM_NODE,
-    Holder,
-    Identity,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.process import unit_in
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.host_gpus import HostGpu
+from ...observe.files import Unread
+from ...observe.holder import CONTROL_NODES, UVM_NODE, Holder, Identity
+from ...observe.process import unit_in
+from .host_gpus import HostGpu
 
 _INSIDE = re.compile(r"^/lxc(?:\.payload\.|/)(\d+)(?:/ns)?(?=/|$)")
 _SCOPE = re.compile(r"/qemu\.slice/(\d+)\.scope(?:/|$)")

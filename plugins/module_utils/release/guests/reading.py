@@ -10,14 +10,14 @@ import re
 from dataclasses import dataclass
 from typing import Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError, ReleaseError
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles, text_of
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_nodes import GpuNodes, read_gpu_nodes
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Identity
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders import Holders, read_holders
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import read_identity
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.commands import Run
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.configured import (
+from ...core.errors import ObservationError, ReleaseError
+from ...observe.files import HostFiles, text_of
+from ...observe.gpu_nodes import GpuNodes, read_gpu_nodes
+from ...observe.holder import Identity
+from ...observe.holders import Holders, read_holders
+from ...observe.identity import read_identity
+from .commands import Run
+from .configured import (
     container_settings,
     given_addresses,
     mapped_addresses,
@@ -25,17 +25,8 @@ from ansible_collections.blackwell.inference.plugins.module_utils.release.guests
     running_vms,
     vm_settings,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.host_gpus import (
-    HostGpu,
-    passed_numbers,
-    read_host_gpus,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.listing import (
-    Guest,
-    Host,
-    attribute,
-    inside_uid,
-)
+from .host_gpus import HostGpu, passed_numbers, read_host_gpus
+from .listing import Guest, Host, attribute, inside_uid
 
 LIST_SECONDS = 60.0
 

@@ -9,10 +9,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Callable, Protocol
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Identity
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.commands import Ran
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.situation import Request, Situation
-from ansible_collections.blackwell.inference.plugins.module_utils.release.killer import Ending
+from ...observe.holder import Identity
+from ..killer import Ending
+from .commands import Ran
+from .situation import Request, Situation
 
 SETTLE_SECONDS = 30.0
 

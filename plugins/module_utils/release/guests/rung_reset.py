@@ -7,24 +7,12 @@ from __future__ import annotations
 
 import posixpath
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sentences import abridged, capital, listed
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders import HIDDEN
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.condition import RESET_SECONDS
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.listing import GuestHolder
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.rung import (
-    SETTLE_SECONDS,
-    Done,
-    Door,
-    Halt,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.situation import (
-    Request,
-    Situation,
-    holding,
-    named,
-    people,
-    together,
-)
+from ...core.sentences import abridged, capital, listed
+from ...observe.holders import HIDDEN
+from .condition import RESET_SECONDS
+from .listing import GuestHolder
+from .rung import SETTLE_SECONDS, Done, Door, Halt
+from .situation import Request, Situation, holding, named, people, together
 
 POWER = "Power the host off for half a minute: a reboot leaves a card that did not come back from its reset as it is."
 

@@ -5,23 +5,12 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sentences import capital, listed
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.commands import Ran
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.rung import (
-    SETTLE_SECONDS,
-    Done,
-    Door,
-    Halt,
-    Rung,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.rung_reset import Reboot, Reset
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.situation import (
-    Request,
-    Situation,
-    people,
-    selected,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.release.killer import Ending
+from ...core.sentences import capital, listed
+from ..killer import Ending
+from .commands import Ran
+from .rung import SETTLE_SECONDS, Done, Door, Halt, Rung
+from .rung_reset import Reboot, Reset
+from .situation import Request, Situation, people, selected
 
 STOP_SECONDS = 90.0  # `qm stop` waits 60 s for QEMU to quit, 10 s after TERM, and then kills
 

@@ -9,11 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ReleaseError
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sentences import listed
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.pci import pci_address
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.listing import Guest, GuestHolder, Host
-from ansible_collections.blackwell.inference.plugins.module_utils.release.protected import protected_program
+from ...core.errors import ReleaseError
+from ...core.sentences import listed
+from ...observe.pci import pci_address
+from ..protected import protected_program
+from .listing import Guest, GuestHolder, Host
 
 CONSENTS = ("none", "processes", "guest_stop", "reset", "reboot")
 """Each includes those before it."""
