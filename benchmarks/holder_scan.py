@@ -21,8 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_nodes import GpuNodes
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders import read_holders
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders.gpu_nodes import GpuNodes
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders.scan import read_holders
 from ansible_collections.blackwell.inference.tests.doubles.companions import DIES_WITH_US
 from ansible_collections.blackwell.inference.tests.doubles.nvml.nodes import CANDIDATES, openable
 

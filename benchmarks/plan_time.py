@@ -18,8 +18,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_config import model_from_config
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec, Weights
+from ansible_collections.blackwell.inference.plugins.module_utils.model.config import model_from_config
+from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import ModelSpec, Weights
 
 RUNS = 15
 GOAL_MS = 50

@@ -34,7 +34,7 @@ _value:
 
 from typing import Any, Callable
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.start_inputs import start_digest
+from ansible_collections.blackwell.inference.plugins.module_utils.deploy.start_digest import start_digest
 
 
 class FilterModule:

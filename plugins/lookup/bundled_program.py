@@ -30,7 +30,7 @@ notes:
 EXAMPLES = r"""
 - name: Install the program that reads the GPUs
   ansible.builtin.copy:
-    content: "{{ lookup('blackwell.inference.bundled_program', 'observe.nvml_child') }}"
+    content: "{{ lookup('blackwell.inference.bundled_program', 'observe.nvml.child') }}"
     dest: /usr/local/lib/blackwell-inference/read-gpus
     mode: "0644"
 """

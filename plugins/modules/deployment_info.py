@@ -154,7 +154,7 @@ from pathlib import Path
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.deployment import (
+from ansible_collections.blackwell.inference.plugins.module_utils.deploy.state import (
     Wanted,
     read_deployment,
     wanted_directories,

@@ -139,7 +139,7 @@ missing_libraries:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core import toolbox
+from ansible_collections.blackwell.inference.plugins.module_utils.core import libraries
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.virtualisation import ask_systemd
 from ansible_collections.blackwell.inference.plugins.module_utils.release.host import LocalHost
@@ -148,8 +148,8 @@ from ansible_collections.blackwell.inference.plugins.module_utils.release.reques
 
 
 def main() -> None:
-    module = AnsibleModule(argument_spec={**toolbox.ARGUMENTS, **ARGUMENTS}, supports_check_mode=True)
-    toolbox.require(module, "pynvml")
+    module = AnsibleModule(argument_spec={**libraries.ARGUMENTS, **ARGUMENTS}, supports_check_mode=True)
+    libraries.require(module, "pynvml")
     wanted = module.params["state"] == "released"
     try:
         request = read_request(module.params)

@@ -152,29 +152,31 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.arguments import (
-    checked_arguments,
-    engine_arguments,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import Dialect, dialect_for
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import calibration_from_dict
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.hardware import host_from_hardware
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import (
-    HostSeen,
-    host_from_topology,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import model_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import model_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.recorded import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.previous_plan import (
     recorded_from_dict,
     settled_plan,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_report import html_report
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report import report_lines
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import serving_from_dict
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.unsuited import unsuited_from
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.text import report_lines
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.calibration import (
+    calibration_from_dict,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.hardware import host_from_hardware
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.host import (
+    HostSeen,
+    host_from_topology,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.profile_rule import unsuited_from
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.request import PlanRequest
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.serving import serving_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.arguments import (
+    checked_arguments,
+    engine_arguments,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect import Dialect, dialect_for
 
 ARGUMENTS: dict[str, Any] = {
     "topology": {"type": "dict"},

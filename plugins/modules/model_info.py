@@ -87,21 +87,14 @@ from dataclasses import replace
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.access import require_readable
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.model_directory import (
+from ansible_collections.blackwell.inference.plugins.module_utils.model.checkpoint import (
     ModelDirectory,
     read_model_directory,
+    require_readable,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_config import model_from_config
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import (
-    ModelSpec,
-    Weights,
-    model_from_dict,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.tensor_placement import (
-    is_replicated,
-    shares_of,
-)
+from ansible_collections.blackwell.inference.plugins.module_utils.model.config import model_from_config
+from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import ModelSpec, Weights, model_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.model.tensor_placement import is_replicated, shares_of
 
 
 def weights_of(directory: ModelDirectory) -> Weights:

@@ -122,15 +122,15 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError, ReleaseError
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.commands import run_for
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.door import HostDoor
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.ladder import foresee, release
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.reading import (
+from ansible_collections.blackwell.inference.plugins.module_utils.proxmox.commands import run_for
+from ansible_collections.blackwell.inference.plugins.module_utils.proxmox.escalation import foresee, release
+from ansible_collections.blackwell.inference.plugins.module_utils.proxmox.host import (
+    HostDoor,
     read_host,
     require_proxmox,
     scan_with,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.release.guests.situation import (
+from ansible_collections.blackwell.inference.plugins.module_utils.proxmox.state import (
     CONSENTS,
     Request,
     guest_of,

@@ -142,12 +142,12 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
-from ansible_collections.blackwell.inference.plugins.module_utils.engine import endpoints
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.readiness import LOADING, READY
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.watch import Watch, Wish, watch_start
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang import api
+from ansible_collections.blackwell.inference.plugins.module_utils.wait.readiness import LOADING, READY
+from ansible_collections.blackwell.inference.plugins.module_utils.wait.watch import Watch, Wish, watch_start
 
 ARGUMENTS = {
-    **endpoints.ARGUMENTS,
+    **api.ARGUMENTS,
     "engine_version": {"type": "str"},
     "estimate_seconds": {"type": "float"},
     "shards": {"type": "int"},
@@ -162,7 +162,7 @@ def read_wish(params: dict[str, Any]) -> Wish:
     return Wish(
         unit=params["unit"],
         engine=f"SGLang {params['engine_version']}" if params["engine_version"] else "the engine",
-        server=endpoints.Server(params["url"], params["api_key"]),
+        server=api.Server(params["url"], params["api_key"]),
         stall_seconds=params["stall_seconds"],
         estimate_seconds=params["estimate_seconds"],
         shards=params["shards"],

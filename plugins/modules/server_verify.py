@@ -114,12 +114,12 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
-from ansible_collections.blackwell.inference.plugins.module_utils.engine import endpoints
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_report import html_report
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang import api
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.calibration import calibration_of
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import NotRunning, Question, gather
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.verification import (
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.verify import (
     LEVELS,
     failures,
     now,
@@ -131,7 +131,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.verify.verific
 )
 
 ARGUMENTS = {
-    **endpoints.ARGUMENTS,
+    **api.ARGUMENTS,
     "plan": {"type": "dict", "required": True},
     "served_model_name": {"type": "str", "required": True},
     "engine_version": {"type": "str", "required": True},
@@ -147,7 +147,7 @@ RECORDS = ("verdict_path", "calibration_path", "report_path")
 def read_question(params: dict[str, Any]) -> Question:
     return Question(
         unit=params["unit"],
-        server=endpoints.Server(params["url"], params["api_key"]),
+        server=api.Server(params["url"], params["api_key"]),
         planned=Planned.read(params["plan"]),
         served_model_name=params["served_model_name"],
         engine_version=params["engine_version"],

@@ -77,14 +77,14 @@ missing_libraries:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core import toolbox
+from ansible_collections.blackwell.inference.plugins.module_utils.core import libraries
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml import ChildNvmlReader
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.gpus import ChildNvmlReader
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.topology import observe
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.virtualisation import ask_systemd
 
 ARGUMENTS = {
-    **toolbox.ARGUMENTS,
+    **libraries.ARGUMENTS,
     "nvml_library": {"type": "path"},
     "nvml_timeout_seconds": {"type": "float", "default": 20},
 }
@@ -95,7 +95,7 @@ def main() -> None:
     timeout = module.params["nvml_timeout_seconds"]
     if timeout <= 0:
         module.fail_json(msg=f"nvml_timeout_seconds is {timeout:g}: more than 0 was expected, for example 20.")
-    toolbox.require(module, "pynvml", "psutil")
+    libraries.require(module, "pynvml", "psutil")
     files = HostFiles()
     nvml = ChildNvmlReader(files, module.params["nvml_library"], timeout)
     topology = observe(files, nvml, ask_systemd(module))

@@ -28,7 +28,7 @@ class BundleError(Exception):
 
 
 def program(part: str, collection: Path = COLLECTION) -> str:
-    """The text of a program that runs `main()` of `part`, a module named from plugins/module_utils on ("observe.nvml_child").
+    """The text of a program that runs `main()` of `part`, a module named from plugins/module_utils on ("observe.nvml.child").
 
     The same sources give the same bytes. What the collection does not have is left to the Python that runs the program.
     """

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.sizing_rules import SizingRules
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.sizing import sizing_rules
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
+from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import model_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.auto_fraction import (
     AutoFraction,
     auto_fraction,
@@ -21,17 +19,20 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.devic
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_sizing import size_stages
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import (
     DevicePools,
-    Parallelism,
     Pool,
     PoolInputs,
     PoolWishes,
+    RunningRequests,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.cache_choice import auto_ratio
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.pools import HostWishes, host_pools
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import (
+    Parallelism,
     Speculation,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.requests import RunningRequests
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_auto import auto_ratio
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_cache import HostWishes
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_pools import host_pools
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import model_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.sizing_history import sizing_rules
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.sizing_rules import SizingRules
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.version import EngineVersion
 
 
 def rules_of(version: str) -> SizingRules:

@@ -11,11 +11,11 @@ import lane
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import EngineError
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.arguments import (
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.arguments import (
     checked_arguments,
     engine_arguments,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect import dialect_for
 
 VERSIONS = ("0.5.5", "0.5.9", "0.5.14", "0.5.17", "0.5.23")
 # serving key -> how a value of it is made

@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.plugin_utils.bundle import program
 
-NAME = "observe.nvml_child"
+NAME = "observe.nvml.child"
 ANSIBLE = Path(sys.executable).with_name("ansible")
 
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml import ChildNvmlReader
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.gpus import ChildNvmlReader
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.topology import HostTopology, observe
 from ansible_collections.blackwell.inference.tests.doubles.nvml.build import build
 from ansible_collections.blackwell.inference.tests.doubles.nvml.description import HOSTS, gpus, load

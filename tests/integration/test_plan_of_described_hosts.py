@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml import ChildNvmlReader
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.gpus import ChildNvmlReader
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.topology import observe
 from ansible_collections.blackwell.inference.tests.doubles.nvml.build import build
 from ansible_collections.blackwell.inference.tests.doubles.nvml.description import load

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Makes the engine's compact flag tables out of the recorded ones: each option once, with the range of versions it holds for.
 
-python3 tests/tools/make_flag_tables.py            writes plugins/module_utils/engine/flags_*.py
+python3 tests/tools/make_flag_tables.py            writes plugins/module_utils/sglang/flags/*.py
 python3 tests/tools/make_flag_tables.py --check    exits 1 when a table is not what would be written
 """
 
@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDINGS = ROOT / "tests" / "data" / "sglang" / "flags"
-TABLES = ROOT / "plugins" / "module_utils" / "engine"
+TABLES = ROOT / "plugins" / "module_utils" / "sglang" / "flags"
+WRITTEN_BY_HAND = ("changes.py", "table.py")
 HEADER = '''# Copyright: (c) 2026, blackwell.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
@@ -172,7 +173,7 @@ def rendered() -> dict[Path, str]:
         + "\n",
     )
     return {
-        TABLES / f"flags_{name}.py": HEADER.format(subject=subject, oldest=versions[0], newest=versions[-1]) + body
+        TABLES / f"{name}.py": HEADER.format(subject=subject, oldest=versions[0], newest=versions[-1]) + body
         for name, (subject, body) in bodies.items()
     }
 
@@ -187,7 +188,7 @@ def main() -> int:
     arguments = parser.parse_args()
     wanted = rendered()
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
-    stale += sorted(set(TABLES.glob("flags_*.py")) - set(wanted))
+    stale += sorted(set(TABLES.glob("*.py")) - set(wanted) - {TABLES / name for name in WRITTEN_BY_HAND})
     if not arguments.check:
         for path in stale:
             path.write_text(wanted[path]) if path in wanted else path.unlink()

@@ -13,24 +13,26 @@ import pytest
 import yaml
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.arguments import (
-    checked_arguments,
-    engine_arguments,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.calibration import calibration_from_dict
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.hardware import host_from_hardware
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_config import model_from_config
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import model_from_dict
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.tensor_placement import shares_of
+from ansible_collections.blackwell.inference.plugins.module_utils.model.config import model_from_config
+from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import model_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.model.tensor_placement import shares_of
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import serving_from_dict
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.suitability import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.profile_rules import (
     suitability_notes,
     suitability_refusals,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.unsuited import unsuited_from
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.calibration import (
+    calibration_from_dict,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.hardware import host_from_hardware
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.profile_rule import unsuited_from
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.request import PlanRequest
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.serving import serving_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.arguments import (
+    checked_arguments,
+    engine_arguments,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect import dialect_for
 from ansible_collections.blackwell.inference.tests.unit import checkpoint_outline as outline
 
 FOLDER = Path(__file__).parents[2] / "playbooks" / "profiles"

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, blackwell.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The memory limits of the control groups that this process stands in. Private to the collection, may change any time.
+"""The limits of this process: memory of its control groups, and memory that it may lock. Private to the collection, may change any time.
 
 A group's limit binds all below it, so the smallest one on the way to the root counts. In a container the way ends at the container's
 own root, which carries the container's limit.
@@ -10,11 +10,41 @@ own root, which carries the container's limit.
 from __future__ import annotations
 
 import posixpath
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..core.units import KIB
 from .files import HostFiles
+
+_LINE = re.compile(r"^Max locked memory\s+(\w+)\s+(\w+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Memlock:
+    """None: unlimited. A unit sets its own limit; the hard one of a container bounds even that."""
+
+    soft_bytes: int | None
+    hard_bytes: int | None
+
+
+def memlock_words(limits: str) -> tuple[str, str] | tuple[None, None]:
+    """Soft and hard limit as the `limits` of a process in /proc word them: a number of bytes or "unlimited"."""
+    found = _LINE.search(limits)
+    return (found[1], found[2]) if found else (None, None)
+
+
+def read_memlock(files: HostFiles) -> Memlock:
+    soft, hard = memlock_words(files.text("/proc/self/limits") or "")
+    if soft is None or hard is None:
+        files.note("memlock", "/proc/self/limits has no line 'Max locked memory'")
+        return Memlock(None, None)
+    return Memlock(_bytes(soft), _bytes(hard))
+
+
+def _bytes(word: str) -> int | None:
+    return None if word == "unlimited" else int(word)
+
 
 # Version 1 writes "no limit" as the largest multiple of the page size below 2^63, whatever the page size.
 _V1_UNLIMITED = (1 << 63) - 64 * KIB

@@ -14,12 +14,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .files import legible, lines_of, text_of
-from .holder import Identity
-from .process import PROC
-from .process_task import task_of, tasks_of
+from .process import PROC, task_of, tasks_of
 
 DELETED = " (deleted)"
 """What the kernel puts behind the name of an executable or a control group that has been removed since."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """One process of this boot: pid and start time together never come again. The rest must not change either before it is signalled.
+
+    `start_ticks`: field 22 of /proc/PID/stat, in clock ticks since boot. `control_group`: its path as /proc/PID/cgroup tells it, "/" where that
+    cannot be read. `executable`: None where the leader has exited or the link cannot be read. One that was removed since, of either, keeps its name.
+    """
+
+    pid: int
+    start_ticks: int
+    control_group: str
+    uid: int
+    executable: str | None
 
 
 @dataclass(frozen=True)

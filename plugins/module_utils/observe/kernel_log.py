@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..core.errors import ObservationError
-from ..core.times import utc
+from ..core.text import utc
 from .journald import Entry, JournalRefused, read_journal
 
 PATTERN = (

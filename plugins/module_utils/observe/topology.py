@@ -8,13 +8,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from .cgroup import Cgroup, read_cgroup
-from .cpu import Cpu, read_cpu
+from .cgroup import Cgroup, Memlock, read_cgroup, read_memlock
 from .files import HostFiles, Unread
-from .kernel import Kernel, read_kernel
-from .limits import Memlock, read_memlock
+from .kernel import Cpu, Kernel, read_cpu, read_kernel
 from .memory import Memory, read_memory
-from .nvml import Driver, Gpu, Interconnect, NvmlReader
+from .nvml.gpus import Driver, Gpu, Interconnect, NvmlReader
 from .pci import PciGpu, read_pci_gpus
 from .virtualisation import Virtualisation, read_virtualisation
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import Callable
 
-from .device.pool_request import speculation
+from ..core.errors import Refusal
+from ..model.attention import MlaGeometry
+from .device.graphs import prefill_chunk
+from .device.pool_inputs import speculation
 from .device.pools import MTP_ALGORITHMS
-from .device.prefill_chunk import prefill_chunk
-from .model.attention import MlaGeometry
-from .refusal import Refusal
-from .request import PlanRequest
+from .request.request import PlanRequest
 
 _UNGROUPED = ("NGRAM", "STANDALONE")
 _NGRAM_BREADTH = 10  # --speculative-ngram-max-bfs-breadth unasked, which is the width of its trees

@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 from ..core.units import gib_text
-from .device.device_pool import proposed_headroom_bytes
-from .device.gpu_budget import GpuBudget
-from .device.pool_request import speculation
-from .host.host_cache import HostCache
-from .host.host_seen import OTHER_HARDWARE, UNKNOWN
-from .request import PlanRequest
+from .device.gpu_budget import GpuBudget, proposed_headroom_bytes
+from .device.pool_inputs import speculation
+from .host.pools import HostCache
+from .request.host import OTHER_HARDWARE, UNKNOWN
+from .request.request import PlanRequest
 
 # By the source of the host's figure, which a plan keeps: a later run that stands on it says the same.
 _UNSEEN = {

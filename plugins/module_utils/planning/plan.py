@@ -9,16 +9,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from .choice import Choice
-from .device.device_pool import needed_headroom_bytes
-from .device.gpu_budget import GpuBudget, cell_bytes
-from .device.pool_request import speculation
-from .device.pools import DevicePools
-from .device.requests import RunningRequests
-from .host.host_budget import HostBudget
-from .host.host_cache import HostCache
-from .refusal import Refusal
-from .request import PlanRequest
+from ..core.errors import Refusal
+from .choices import Choice
+from .device.gpu_budget import GpuBudget, cell_bytes, needed_headroom_bytes
+from .device.pool_inputs import speculation
+from .device.pools import DevicePools, RunningRequests
+from .host.budget import HostBudget
+from .host.pools import HostCache
+from .request.request import PlanRequest
 from .start_estimate import StartEstimate
 
 SCHEMA = 1

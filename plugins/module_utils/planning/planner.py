@@ -9,25 +9,77 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ..core.errors import PlanningError
+from ..core.errors import PlanningError, Refusal
 from ..core.ledger import Line
-from .choice import aimed, cache_choices, gpu_choices
+from .choices import aimed, cache_choices, gpu_choices
 from .combinations import combination_refusals
-from .device.device_pool import chosen_budget, cpu_pools
-from .device.gpu_budget import GpuBudget, poorest
-from .device.gpu_refusals import gpu_refusals
-from .device.pool_request import speculation
+from .device.gpu_budget import GpuBudget, chosen_budget, cpu_pools, poorest
+from .device.pool_inputs import WITHOUT_STEPS, speculation
 from .device.pools import DevicePools
-from .host.host_plan import plan_host_cache
+from .device.refusals import gpu_refusals
+from .host.cache_plan import plan_host_cache
+from .host.pools import HostCache
 from .notes import plan_notes
 from .plan import MemoryPlan
 from .preflight import preflight
-from .refusal import Refusal
-from .report.report import report_lines
-from .request import PlanRequest
-from .settings import settings_of
+from .profile_rules import suitability_notes, suitability_refusals
+from .report.text import report_lines
+from .request.request import PlanRequest
 from .start_estimate import start_estimate
-from .suitability import suitability_notes, suitability_refusals
+
+_AS_ASKED = (
+    "device",
+    "tp",
+    "max_running_requests",
+    "max_total_tokens",
+    "max_prefill_tokens",
+    "page_size",
+    "kv_cache_dtype",
+    "swa_full_tokens_ratio",
+    "mamba_full_memory_ratio",
+    "max_mamba_cache_size",
+    "mamba_ssm_dtype",
+)
+
+
+def settings_of(request: PlanRequest, gpu: GpuBudget | None, cache: HostCache | None) -> dict[str, Any]:
+    """Figures that the plan counts on are told even where the engine's default is the same."""
+    serving = request.serving
+    told: dict[str, Any] = {key: getattr(serving, key) for key in _AS_ASKED}
+    if request.indexed:
+        told["kv_cache_dtype"] = request.kv_cache_dtype
+    told["context_length"] = request.context_length
+    told["mem_fraction_static"] = gpu.fraction if gpu else serving.mem_fraction_static
+    told["chunked_prefill_size"] = serving.chunked_prefill_size or (gpu.chunk_tokens if gpu else None)
+    told["cuda_graph_max_bs"] = serving.cuda_graph_max_bs if gpu else None
+    told["pp"] = serving.pp if serving.pp > 1 else None
+    told["dp"] = serving.dp if serving.dp > 1 else None
+    told.update(_speculation(request))
+    if cache is not None:
+        told.update(
+            hicache=True,
+            hicache_size=cache.size_gb,
+            hicache_ratio=cache.ratio,
+            hicache_write_policy=serving.hicache_write_policy,
+            hicache_io_backend=serving.hicache_io_backend,
+            hicache_mem_layout=serving.hicache_mem_layout,
+        )
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _speculation(request: PlanRequest) -> dict[str, Any]:
+    drafting = speculation(request)
+    if drafting is None:
+        return {}
+    told: dict[str, Any] = {
+        "speculative_algorithm": drafting.algorithm,
+        "speculative_num_draft_tokens": drafting.draft_tokens,
+        "draft_model_path": request.draft_model_path,
+    }
+    if drafting.algorithm not in WITHOUT_STEPS:
+        told.update(speculative_num_steps=drafting.steps, speculative_eagle_topk=drafting.topk)
+    return told
+
 
 _ALWAYS_FATAL = (
     "attention",

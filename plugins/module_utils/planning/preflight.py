@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import Callable
 
-from .device.card_checks import CARD_CHECKS
-from .device.pool_request import pool_wishes, speculation
+from ..core.errors import Refusal
+from ..model.attention import GqaGeometry, OtherAttention, kv_geometries
+from ..model.spec import ModelSpec
+from .device.pool_inputs import pool_wishes, refuses_drafts, speculation
 from .device.pools import MTP_ALGORITHMS
-from .device.state_scheduling import refuses_drafts
-from .model.attention import GqaGeometry, OtherAttention, kv_geometries
-from .model.model_spec import ModelSpec
-from .refusal import Refusal
-from .request import PlanRequest
+from .device.refusals import CARD_CHECKS
+from .request.request import PlanRequest
 
 # Flags whose memory the plan does not count: other parallelisms, adapters. What a wish says is refused among the flags before this.
 UNPLANNED = (

@@ -22,9 +22,9 @@ from ..core.errors import InferenceError
 from ..observe.systemd import SystemdSilent
 from ..observe.virtualisation import ask_systemd
 from .host import LocalHost
-from .look import Look
 from .proof import Proof
 from .request import ReleaseRequest, uid_of
+from .snapshot import Look
 
 REFUSAL = "The GPUs are not free:"
 _POLL_SECONDS = 2.0

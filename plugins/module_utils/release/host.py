@@ -11,22 +11,21 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from ..observe.files import HostFiles
-from ..observe.gpu_nodes import read_gpu_nodes
-from ..observe.holder import Identity
-from ..observe.holders import read_holders
-from ..observe.identity import lineage_of, start_of
+from ..observe.holders.gpu_nodes import read_gpu_nodes
+from ..observe.holders.scan import read_holders
+from ..observe.identity import Identity, lineage_of, start_of
 from ..observe.kernel_log import read_kernel_log
-from ..observe.nvml_use import read_use
-from ..observe.shared_memory import Segment
+from ..observe.memory import Segment
+from ..observe.nvml.usage import read_use
 from ..observe.systemd import Run, show_properties
 from ..observe.virtualisation import read_virtualisation
-from . import killer
-from .evidence import Evidence, read_evidence
-from .killer import Ending
-from .look import Look, look_at
+from . import termination
+from .advice import read_place
+from .kernel_faults import Evidence, read_evidence
 from .ownership import Selection, selection
-from .place import read_place
 from .request import ReleaseRequest
+from .snapshot import Look, look_at
+from .termination import Ending
 
 _PROPERTIES = ("ActiveState", "ControlGroup", "ControlPID", "MainPID", "ExecMainStartTimestamp")
 
@@ -63,7 +62,7 @@ class LocalHost:
         return read_evidence(read_kernel_log(since), known if known and len(known) == len(addresses) else None)
 
     def end(self, identities: Iterable[Identity], grace_seconds: float, deadline: float) -> dict[int, Ending]:
-        return killer.end(identities, grace_seconds, deadline)
+        return termination.end(identities, grace_seconds, deadline)
 
     def remove(self, segment: Segment) -> bool:
         """Only while it is the file that was found unused: a name can be taken again at any time."""

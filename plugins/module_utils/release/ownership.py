@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from ..core.errors import ReleaseError
-from ..observe.holder import UVM_NODE, Holder
+from ..observe.holders.scan import UVM_NODE, Holder
 from .protected import protected_program
 
 _CLOCK_SECONDS = 1.0  # systemd and /proc tell the start of a process by different clocks

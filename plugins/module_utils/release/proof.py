@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, blackwell.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether GPUs are free, judged from one reading. Private to the collection, may change any time.
+"""Whether GPUs are free, judged from one reading, and from several in a row. Private to the collection, may change any time.
 
 Free is a GPU that answers, whose driver wants nothing done with it, that no process blocks, and whose used memory without that of tolerated
 processes is that of an idle one. Utilisation is no evidence: a card whose process was killed in the middle of a kernel may show 100 % for days.
@@ -10,15 +10,14 @@ processes is that of an idle one. Utilisation is no evidence: a card whose proce
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ..observe.nvml_use import GpuUse, UseReading
+from ..observe.nvml.usage import GpuUse, UseReading
 from . import advice
-from .claim import Claim
-from .finding import RELEASED, Finding, worst
-from .gpu_findings import Case, findings
-from .place import Place
+from .advice import Place
+from .gpu_status import RELEASED, Case, Finding, findings, worst
+from .occupancy import Claim
 
 
 @dataclass(frozen=True)
@@ -135,3 +134,28 @@ def _of_all(gpus: Sequence[GpuProof]) -> Finding:
     if finding.state == RELEASED.state or not alike:
         return finding
     return Finding(finding.state, f"{finding.why} In the same state: {', '.join(alike)}.", finding.next_step)
+
+
+@dataclass(frozen=True)
+class Window:
+    """`wanted`: how many free readings in a row are the proof; `free`: how many there were up to now."""
+
+    wanted: int
+    free: int = 0
+
+    def after(self, proof: Proof) -> Window:
+        return replace(self, free=self.free + 1 if proof.state == RELEASED.state else 0)
+
+    @property
+    def proven(self) -> bool:
+        return self.free >= self.wanted
+
+    def conclude(self, last: Proof) -> Proof:
+        """The last reading's proof when no more time is left."""
+        if last.state != RELEASED.state or self.proven:
+            return last
+        why = f"The GPUs were found free in the last {self.free} readings when the time was up: {self.wanted} in a row were expected."
+        return replace(
+            last,
+            finding=Finding("unproven", why, "Raise deadline_seconds, or see what opens the GPUs again and again."),
+        )

@@ -20,7 +20,7 @@ from __future__ import annotations
 import posixpath
 from dataclasses import dataclass
 
-from ..observe.holder import Holder
+from ..observe.holders.scan import Holder
 
 _COMM_LENGTH = 15  # the kernel keeps no more of a process's name
 

@@ -10,15 +10,14 @@ from typing import Protocol
 
 from ..core.errors import ReleaseError
 from ..observe.files import Unread
-from ..observe.holder import Identity
-from ..observe.shared_memory import Segment
-from .evidence import Evidence
-from .killer import Ending
-from .look import Held, Look
-from .proof import GpuProof, Proof
+from ..observe.identity import Identity
+from ..observe.memory import Segment
+from .kernel_faults import Evidence
+from .proof import GpuProof, Proof, Window
 from .report import Leftover, ReleaseReport, obstacles
 from .request import ReleaseRequest
-from .window import Window
+from .snapshot import Held, Look
+from .termination import Ending
 
 
 class Host(Protocol):

@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..core.times import iso
+from ..core.text import iso
+from ..deploy.installed import user_name
 from ..observe.files import Unread, legible
-from ..observe.installed import user_name
-from ..observe.shared_memory import Segment
-from .evidence import Evidence
-from .finding import Finding
-from .killer import Ending
-from .look import Held, Look
+from ..observe.memory import Segment
+from .gpu_status import Finding
+from .kernel_faults import Evidence
 from .proof import Proof
+from .snapshot import Held, Look
+from .termination import Ending
 
 SCHEMA = 1
 

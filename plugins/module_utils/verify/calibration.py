@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime, timezone
 from typing import Any
 
-from ..engine.journal import Rank
+from ..sglang.start_log import Rank
 from .evidence import Evidence
 from .planned import Planned
 

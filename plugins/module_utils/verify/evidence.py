@@ -13,18 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import ObservationError
-from ..engine import endpoints
-from ..engine.journal import StartJournal, parse_start
-from ..engine.log_lines import FIRED_UP, is_at_work, split_lines
-from ..engine.milestones import Milestone, follow
-from ..observe.engines import other_engines
-from ..observe.files import text_of
+from ..deploy.state import other_engines
+from ..observe.cgroup import memlock_words
+from ..observe.files import kstat, meminfo, text_of
 from ..observe.journald import Entry, read_entries
-from ..observe.keyed import kstat, meminfo
-from ..observe.limits import memlock_words
 from ..observe.process import CGROUP2_MOUNTS, listener_of, unit_of
-from ..observe.progress import Counters, count, pids_of_unit
 from ..observe.systemd import Run, UnitState, show_properties, unit_state
+from ..sglang import api
+from ..sglang.log_lines import FIRED_UP, is_at_work, split_lines
+from ..sglang.milestones import Milestone, follow
+from ..sglang.start_log import StartJournal, parse_start
+from ..wait.progress import Counters, count, pids_of_unit
 from .planned import Planned
 
 _OOM_KILLS = re.compile(r"^oom_kill (\d+)$", re.MULTILINE)
@@ -39,7 +38,7 @@ class Question:
     """What is verified against what."""
 
     unit: str
-    server: endpoints.Server
+    server: api.Server
     planned: Planned
     served_model_name: str
     engine_version: str
@@ -60,9 +59,9 @@ class Evidence:
     unit_properties: Mapping[str, str]
     memlock: str | None  # soft limit of the main process, and hard limit of systemd itself, as /proc words them
     manager_memlock: str | None
-    models: endpoints.Answer
-    chat: endpoints.Answer
-    info_answer: endpoints.Answer
+    models: api.Answer
+    chat: api.Answer
+    info_answer: api.Answer
     info: Mapping[str, Any]
     start: StartJournal
     start_rotated: bool
@@ -94,9 +93,9 @@ def gather(run: Run, question: Question, chat: bool = True) -> Evidence:
     reached = follow(Milestone(), lines)
     fired_up = _fired_up(entries) if reached.fired_up else None
     listening, listener = listener_of(question.server.port)
-    info_answer, info = endpoints.server_info(question.server)
+    info_answer, info = api.server_info(question.server)
     pids = pids_of_unit(unit)
-    answer = endpoints.chat(question.server, question.served_model_name) if chat else endpoints.Answer()
+    answer = api.chat(question.server, question.served_model_name) if chat else api.Answer()
     return Evidence(
         planned=question.planned,
         served_model_name=question.served_model_name,
@@ -104,7 +103,7 @@ def gather(run: Run, question: Question, chat: bool = True) -> Evidence:
         port=question.server.port,
         expected_unit=question.expected_unit,
         unit=unit,
-        models=question.server.get(endpoints.MODELS),
+        models=question.server.get(api.MODELS),
         chat=answer,
         info_answer=info_answer,
         info=info,

@@ -9,9 +9,8 @@ import re
 from dataclasses import dataclass
 
 from ..core.units import gb_text
-from ..engine.journal import HostPool, StartJournal
-from .planned import Planned
-from .tolerances import LOG_GB_BYTES, Tolerance
+from ..sglang.start_log import HostPool, StartJournal
+from .planned import LOG_GB_BYTES, Planned, Tolerance
 from .verdict import Check, near, same, skipped
 
 SOURCE = "journal"

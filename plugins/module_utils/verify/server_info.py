@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine import endpoints
+from ..sglang import api
 from .evidence import Evidence
 from .verdict import FAILED, Check, near, plain, same, skipped
 
@@ -76,9 +76,9 @@ def _repeated(evidence: Evidence, flag: str, key: str) -> Check:
 
 def _context_length(evidence: Evidence) -> Check:
     asked = evidence.planned.argument("context-length")
-    models = endpoints.model_list(evidence.models)
+    models = api.model_list(evidence.models)
     seen = models.context_length if models else evidence.info.get("context_length")
-    source = endpoints.MODELS if models else SOURCE
+    source = api.MODELS if models else SOURCE
     if asked is None:
         return skipped("context length", None, seen, source, f"the plan leaves it to the model, which allows {seen}")
     return same("context length", int(asked), seen, source, ADVICE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Callable
 
-from .tolerances import Tolerance
+from .planned import Tolerance
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 

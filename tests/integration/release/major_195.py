@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_nodes import MAJOR, read_gpu_nodes
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders.gpu_nodes import MAJOR, read_gpu_nodes
 from ansible_collections.blackwell.inference.plugins.module_utils.release.host import LocalHost
 from ansible_collections.blackwell.inference.plugins.module_utils.release.release import release
 from ansible_collections.blackwell.inference.plugins.module_utils.release.request import ARGUMENTS, read_request

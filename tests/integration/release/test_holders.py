@@ -21,11 +21,14 @@ from typing import Any
 import psutil
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe import holders
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_nodes import GpuNodes
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Holder
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders import Holders, read_holders
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders import scan
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders.gpu_nodes import GpuNodes
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders.scan import (
+    Holder,
+    Holders,
+    read_holders,
+)
 from ansible_collections.blackwell.inference.tests.doubles.companions import DIES_WITH_US
 
 GPU, LOOP_CONTROL = (10, 237), "/dev/loop-control"
@@ -256,16 +259,16 @@ def test_a_look_that_hangs_is_left_behind_and_the_others_are_found(start, tmp_pa
     (tmp_path / "stand_in.py").write_text(
         f"""
 import time
-from ansible_collections.blackwell.inference.plugins.module_utils.observe import gpu_files, holders_child
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders import child, gpu_files
 for name, pid in (("opened", {first.pid}), ("mapped", {second.pid})):
     def hanging(self, task, real=getattr(gpu_files.GpuFiles, name), victim=pid):
         time.sleep(600 if task == victim else 0)
         return real(self, task)
     setattr(gpu_files.GpuFiles, name, hanging)
-holders_child.main()
+child.main()
 """
     )
-    monkeypatch.setattr(holders, "holders_child", SimpleNamespace(__name__="stand_in"))
+    monkeypatch.setattr(scan, "child", SimpleNamespace(__name__="stand_in"))
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     found = look(3)
     names = {process.pid: psutil.Process(process.pid).name() for process in (first, second)}
@@ -280,7 +283,7 @@ holders_child.main()
 
 def in_python(program: str, *around: str) -> Any:
     """What a program of Python prints as JSON that has our functions at hand."""
-    imports = f"import json\nfrom {holders.__name__} import *\nfrom {GpuNodes.__module__} import *\n"
+    imports = f"import json\nfrom {scan.__name__} import *\nfrom {GpuNodes.__module__} import *\n"
     told = subprocess.run(
         [*DIES_WITH_US, *around, sys.executable, "-c", imports + PRELUDE + program],
         capture_output=True,
@@ -315,7 +318,7 @@ def test_a_mapping_that_we_may_not_follow_counts_by_its_name():
 mounted("tmpfs", "/dev")
 node("/dev/null", 1, 3)
 mapped(node("/dev/nvidia5", 1, 5))
-look = "from {holders.__name__} import *; print([holder.devices for holder in read_holders(GpuNodes({{}}), [], 20).holders])"
+look = "from {scan.__name__} import *; print([holder.devices for holder in read_holders(GpuNodes({{}}), [], 20).holders])"
 lesser = ["setpriv", "--bounding-set", "-sys_admin,-checkpoint_restore", "--inh-caps", "-all", sys.executable, "-c", look]
 print(json.dumps([subprocess.run(way, stdout=-1, check=True, text=True).stdout for way in (lesser, lesser[5:])]))""",
         *PRIVATE_PIDS,

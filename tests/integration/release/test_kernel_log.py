@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
 from ansible_collections.blackwell.inference.plugins.module_utils.observe import kernel_log
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel_log import ABSENT, read_kernel_log
-from ansible_collections.blackwell.inference.plugins.module_utils.release.evidence import read_evidence
+from ansible_collections.blackwell.inference.plugins.module_utils.release.kernel_faults import read_evidence
 from ansible_collections.blackwell.inference.tests.testhost import vm as vms
 from ansible_collections.blackwell.inference.tests.testhost.host import Host
 from ansible_collections.blackwell.inference.tests.testhost.site import Site

@@ -16,10 +16,12 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ReleaseError
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Identity
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import lineage_of, read_identity
-from ansible_collections.blackwell.inference.plugins.module_utils.release.killer import Ending, end
-from ansible_collections.blackwell.inference.plugins.module_utils.release.processes import LocalProcesses
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import (
+    Identity,
+    lineage_of,
+    read_identity,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.release.termination import Ending, LocalProcesses, end
 from ansible_collections.blackwell.inference.tests.doubles.companions import DIES_WITH_US
 from ansible_collections.blackwell.inference.tests.integration.release.victims import OTHER_PROGRAM, Victim, victim
 from ansible_collections.blackwell.inference.tests.signals.tracer import signals_traced

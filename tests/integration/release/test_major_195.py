@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.gpu_nodes import MAJOR, GpuNodes
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders.gpu_nodes import MAJOR, GpuNodes
 from ansible_collections.blackwell.inference.tests.doubles.holders.build import build
 from ansible_collections.blackwell.inference.tests.testhost.vm import Vm
 

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_use import UseReading, read_use
-from ansible_collections.blackwell.inference.plugins.module_utils.release.claim import Claim
-from ansible_collections.blackwell.inference.plugins.module_utils.release.place import Place
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.usage import UseReading, read_use
+from ansible_collections.blackwell.inference.plugins.module_utils.release.advice import Place
+from ansible_collections.blackwell.inference.plugins.module_utils.release.occupancy import Claim
 from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import Proof, judge
 from ansible_collections.blackwell.inference.tests.doubles.companions import DIES_WITH_US
 from ansible_collections.blackwell.inference.tests.doubles.nvml.build import build

@@ -11,7 +11,7 @@ from ansible.errors import AnsibleLookupError
 from ansible_collections.blackwell.inference.plugins.lookup.bundled_program import LookupModule
 from ansible_collections.blackwell.inference.plugins.plugin_utils.bundle import program
 
-NAME = "observe.nvml_child"
+NAME = "observe.nvml.child"
 
 
 def test_a_program_for_each_name():

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.cpu import Cpu, read_cpu
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel import Cpu, read_cpu
 
 
 def x86(number: int, package: int, core: int) -> str:

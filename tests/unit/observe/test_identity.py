@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Identity
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import (
+    Identity,
     Standing,
     control_group_of,
     lineage_of,

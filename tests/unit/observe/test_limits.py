@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.limits import (
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.cgroup import (
     Memlock,
     memlock_words,
     read_memlock,
 )
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread
 
 LINE = "Max locked memory         {soft:<20} {hard:<20} bytes     \n"
 

@@ -7,11 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.memory import (
-    HugePages,
-    NumaNode,
-    read_memory,
-)
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.memory import HugePages, NumaNode, read_memory
 
 MEMINFO = """\
 MemTotal:       1000000 kB

@@ -10,7 +10,7 @@ import socket
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.shared_memory import (
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.memory import (
     Segment,
     device_of,
     marked,

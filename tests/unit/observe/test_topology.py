@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml import Driver, Gpu, NvmlReading
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.gpus import Driver, Gpu, NvmlReading
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.topology import observe
 
 ADDRESS = "0000:01:00.0"

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_history import VERSIONS
+from ansible_collections.blackwell.inference.plugins.module_utils.model.attention import MlaGeometry
+from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import ModelSpec, Weights
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.combinations import combination_refusals
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import MlaGeometry
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec, Weights
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.flags.table import VERSIONS
 
 SM_120 = {"compute_capability": "12.0"}
 SPARSE = ModelSpec(

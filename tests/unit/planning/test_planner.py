@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report import report_lines
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.text import report_lines
 
 
 def on_cpu(plan, llama, **more):

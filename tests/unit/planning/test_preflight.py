@@ -10,14 +10,11 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import GpuSeen
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
-    GqaGeometry,
-    OtherAttention,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import Weights
+from ansible_collections.blackwell.inference.plugins.module_utils.model.attention import GqaGeometry, OtherAttention
+from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import Weights
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.preflight import possible_tp, preflight
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.host import GpuSeen
 
 NO_LOAD_FIGURES = {"gpu_free_gib": 95.01, "gpu_free_before_load_gib": None, "gpu_free_after_load_gib": None}
 

@@ -12,34 +12,32 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.flag_history import VERSIONS as RECORDED
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.device_pool import gpu_budget
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.hardware import host_from_hardware
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.host_seen import host_from_observation
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.attention import (
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import FORCEABLE, PlanningError
+from ansible_collections.blackwell.inference.plugins.module_utils.model.attention import (
     GqaGeometry,
     HybridGeometry,
     MlaGeometry,
     SlidingGeometry,
     StateGeometry,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import (
-    ModelSpec,
-    Weights,
-    model_from_dict,
-)
+from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import ModelSpec, Weights, model_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_budget import gpu_budget
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.recorded import (
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.previous_plan import (
     recorded_from_dict,
     settled_plan,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.refusal import FORCEABLE
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report import report_lines
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import WISHES, serving_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.text import report_lines
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.hardware import host_from_hardware
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.host import host_from_observation
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.request import PlanRequest
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.serving import (
+    WISHES,
+    serving_from_dict,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect import dialect_for
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.flags.table import VERSIONS as RECORDED
 
 # Sizes are reckoned in floats of GiB, and the minimum over ranks in single precision.
 _FLOAT_BYTES = 1 << 15

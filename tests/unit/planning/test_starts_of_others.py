@@ -18,23 +18,25 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, gib_to_bytes
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.dialect import dialect_for
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.sizing import sizing_rules
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.version import EngineVersion
+from ansible_collections.blackwell.inference.plugins.module_utils.model.config import model_from_config
+from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import ModelSpec, Weights
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_sizing import size_pools
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import (
     DevicePools,
-    Parallelism,
     PoolInputs,
     PoolWishes,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.hardware import host_from_hardware
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import (
+    Parallelism,
     Speculation,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.hardware import host_from_hardware
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_config import model_from_config
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.model.model_spec import ModelSpec, Weights
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request import PlanRequest
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.serving import serving_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.request import PlanRequest
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.serving import serving_from_dict
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect import dialect_for
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.sizing_history import sizing_rules
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.version import EngineVersion
 
 DATA = Path(__file__).parents[2] / "data"
 STARTS: list[dict[str, Any]] = json.loads((DATA / "cases" / "starts.json").read_text())["starts"]

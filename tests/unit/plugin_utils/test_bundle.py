@@ -95,11 +95,11 @@ class TestClosure:
     @pytest.mark.parametrize(
         ("part", "others"),
         [
-            ("observe.holder", set()),
+            ("core.ledger", set()),
             ("observe.process", {"observe.files"}),
             (
-                "observe.engines",
-                {"observe.files", "observe.installed", "observe.process", "observe.progress", "core.errors"},
+                "deploy.state",
+                {"observe.files", "deploy.installed", "observe.process", "wait.progress", "core.errors"},
             ),
         ],
     )
@@ -110,8 +110,8 @@ class TestClosure:
         assert all((ROOT / name.split(".", 3)[3].replace(".", "/")).with_suffix(".py").exists() for name in found)
 
     def test_a_module_that_runs_as_a_process_of_its_own_comes_with_the_one_that_starts_it(self):
-        found = bundle.closure("observe.conversation")
-        assert {f"{UTILS}.observe.nvml_child", f"{UTILS}.observe.nvml_words"} <= set(found)
+        found = bundle.closure("observe.nvml.session")
+        assert {f"{UTILS}.observe.nvml.child", f"{UTILS}.observe.nvml.answers"} <= set(found)
 
     @pytest.mark.parametrize(
         "statement",
@@ -178,9 +178,9 @@ class TestClosure:
 
     def test_the_toolbox_runs_modules_again_and_is_of_no_use_outside_of_ansible(self):
         with pytest.raises(
-            BundleError, match=r"core/toolbox\.py imports ansible\.module_utils\.common\.respawn\.has_respawned, "
+            BundleError, match=r"core/libraries\.py imports ansible\.module_utils\.common\.respawn\.has_respawned, "
         ):
-            bundle.closure("core.toolbox")
+            bundle.closure("core.libraries")
 
 
 class TestText:
@@ -196,8 +196,8 @@ class TestText:
         ]
 
     def test_the_sources_can_be_read_in_it(self):
-        text = bundle.program("observe.nvml_child")
-        for part in ("observe.nvml_child", "observe.nvml_words"):
+        text = bundle.program("observe.nvml.child")
+        for part in ("observe.nvml.child", "observe.nvml.answers"):
             source = (ROOT / "plugins/module_utils" / part.replace(".", "/")).with_suffix(".py").read_text()
             assert f"r'''{source}'''" in text
 
@@ -211,7 +211,7 @@ class TestText:
         assert paths == [f"{UTILS.replace('.', '/')}/{name}.py" for name in ("a/x", "b/first", "c/y")]
 
     def test_another_python_with_another_hash_seed_makes_the_same_bytes(self):
-        make = f"import sys; from {bundle.__name__} import program; sys.stdout.write(program('observe.nvml_child'))"
+        make = f"import sys; from {bundle.__name__} import program; sys.stdout.write(program('observe.nvml.child'))"
         environment = {**PLAIN, "PYTHONPATH": str(ROOT / ".tree"), "PYTHONDONTWRITEBYTECODE": "1"}
         texts = {
             subprocess.run(
@@ -224,7 +224,7 @@ class TestText:
             ).stdout
             for seed in ("1", "2")
         }
-        assert texts == {bundle.program("observe.nvml_child")}
+        assert texts == {bundle.program("observe.nvml.child")}
 
     @pytest.mark.parametrize(
         ("text", "readable"),
@@ -292,7 +292,7 @@ if __name__ == "__main__":
     sys.exit(7)
 """
 TALKS = f"""
-from {UTILS}.observe.conversation import Conversation, Request
+from {UTILS}.observe.nvml.session import Conversation, Request
 def main():
     heard = Conversation(Request(None), 20).hear()
     print(heard.refused, heard.nvml_version, heard.ended)

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Holder, Identity
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders import Holders
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_use import GpuUse, UseReading
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.shared_memory import Segment
-from ansible_collections.blackwell.inference.plugins.module_utils.release.evidence import Evidence
-from ansible_collections.blackwell.inference.plugins.module_utils.release.killer import Ending
-from ansible_collections.blackwell.inference.plugins.module_utils.release.look import Look, look_at
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders.scan import Holder, Holders
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import Identity
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.memory import Segment
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.usage import GpuUse, UseReading
+from ansible_collections.blackwell.inference.plugins.module_utils.release.advice import Place
+from ansible_collections.blackwell.inference.plugins.module_utils.release.kernel_faults import Evidence
 from ansible_collections.blackwell.inference.plugins.module_utils.release.ownership import Selection, selection
-from ansible_collections.blackwell.inference.plugins.module_utils.release.place import Place
+from ansible_collections.blackwell.inference.plugins.module_utils.release.snapshot import Look, look_at
+from ansible_collections.blackwell.inference.plugins.module_utils.release.termination import Ending
 
 MIB, GIB = 1 << 20, 1 << 30
 CARD_BYTES = 95 * GIB

@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders import Holders
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_use import UseReading
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders.scan import Holders
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.usage import UseReading
 from ansible_collections.blackwell.inference.plugins.module_utils.release import host as hosts
 from ansible_collections.blackwell.inference.plugins.module_utils.release.host import LocalHost
 from ansible_collections.blackwell.inference.plugins.module_utils.release.request import ReleaseRequest

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ReleaseError
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder import Holder, Identity
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders.scan import Holder
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import Identity
 from ansible_collections.blackwell.inference.plugins.module_utils.release.ownership import (
     Gpus,
     Selection,

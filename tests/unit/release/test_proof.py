@@ -10,10 +10,10 @@ from itertools import combinations
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml_use import GpuUse, UseReading
-from ansible_collections.blackwell.inference.plugins.module_utils.release.claim import Claim
-from ansible_collections.blackwell.inference.plugins.module_utils.release.finding import STATES, Finding, worst
-from ansible_collections.blackwell.inference.plugins.module_utils.release.place import Place
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.usage import GpuUse, UseReading
+from ansible_collections.blackwell.inference.plugins.module_utils.release.advice import Place
+from ansible_collections.blackwell.inference.plugins.module_utils.release.gpu_status import STATES, Finding, worst
+from ansible_collections.blackwell.inference.plugins.module_utils.release.occupancy import Claim
 from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import idle_limit, judge
 
 MIB, GIB = 2**20, 2**30

@@ -12,12 +12,12 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel_log import KernelEntry, KernelLog
-from ansible_collections.blackwell.inference.plugins.module_utils.release.evidence import Evidence, read_evidence
-from ansible_collections.blackwell.inference.plugins.module_utils.release.killer import Ending
+from ansible_collections.blackwell.inference.plugins.module_utils.release.advice import Place
+from ansible_collections.blackwell.inference.plugins.module_utils.release.kernel_faults import Evidence, read_evidence
 from ansible_collections.blackwell.inference.plugins.module_utils.release.ownership import selection
-from ansible_collections.blackwell.inference.plugins.module_utils.release.place import Place
 from ansible_collections.blackwell.inference.plugins.module_utils.release.release import list_holders, release
 from ansible_collections.blackwell.inference.plugins.module_utils.release.request import ReleaseRequest
+from ansible_collections.blackwell.inference.plugins.module_utils.release.termination import Ending
 
 from .scripted import GIB, GROUP, MARK, MIB, SERVICE_UID, UNIT, ScriptedHost, gpu, holder, seen, segment, stranger
 

@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, gib_to_bytes
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.endpoints import Answer
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import parse_start
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.progress import Counters
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import UnitState
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.api import Answer
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.start_log import parse_start
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict import Check
+from ansible_collections.blackwell.inference.plugins.module_utils.wait.progress import Counters
 
 CELL = 70272
 HOST_TOKENS = 637177

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.journal import parse_start
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.start_log import parse_start
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.calibration import calibration_of
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.device_memory import check_journal
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.journal import check_journal
 from ansible_collections.blackwell.inference.tests.unit.verify.design_host import (
     CELL,
     LINES,

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.progress import Counters
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.host_memory import check_host_memory
+from ansible_collections.blackwell.inference.plugins.module_utils.wait.progress import Counters
 from ansible_collections.blackwell.inference.tests.unit.verify.design_host import EVIDENCE, failed, skipped, with_plan
 
 SMALL = Counters(memory={"anonymous": 40 * GIB, "file": 0, "shared": 0})

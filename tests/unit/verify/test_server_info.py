@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.endpoints import Answer
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.api import Answer
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.server_info import check_server_info
 from ansible_collections.blackwell.inference.tests.unit.verify.design_host import (
     EVIDENCE,

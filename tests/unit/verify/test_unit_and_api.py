@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.engine.endpoints import Answer
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.api import check_api
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.unit import check_unit
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.api import Answer
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.unit_and_api import check_api, check_unit
 from ansible_collections.blackwell.inference.tests.unit.verify.design_host import EVIDENCE, UNIT, failed, skipped
 
 

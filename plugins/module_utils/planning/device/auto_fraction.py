@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...core.sizing_rules import SizingRules
-from .graphs import prefill_sizes
+from ...core.units import MIB
+from ...model.attention import MlaGeometry
+from ...sglang.sizing_rules import SizingRules
+from ..request.request import PlanRequest
+from .graphs import MAX_PREFILL_TOKENS, prefill_chunk, prefill_sizes
 
 _CONSTANT_MIB = 512
 _MIB_OF_TOKEN = 1.5
@@ -95,3 +98,32 @@ def _vision_factor(vision: tuple[int, int] | None) -> float:
         return 1.0
     size = vision[0] * vision[1] ** 2 / (_USUAL_VISION[0] * _USUAL_VISION[1] ** 2)
     return 0.95 * max(0.8, min(1.05, 1.0 - 0.1 * (size - 1.0)))
+
+
+_MLA_PREFILL_GRAPH_TOKENS = 2048
+
+
+def engine_fraction(request: PlanRequest, graph_batch: int) -> float | None:
+    """SGLang's own --mem-fraction-static; None on a CPU, and where an image tower's size is not known. A lost card is not listed, and so not counted."""
+    serving, model = request.serving, request.model
+    chunk = prefill_chunk(request)
+    if chunk is None or (model.multimodal and (model.vision_layers is None or model.vision_width is None)):
+        return None
+    latent = isinstance(model.attention, MlaGeometry)
+    captured = latent and request.prefill_graph and request.rules.prefill_graph_mla_bytes > 0
+    vision = (model.vision_layers, model.vision_width) if model.vision_layers and model.vision_width else None
+    asked = AutoFraction(
+        card_mib=min(gpu.total_bytes for gpu in request.host.gpus if gpu.usable) // MIB,
+        tp=serving.tp,
+        pp=serving.pp,
+        dp=serving.dp,
+        chunk=chunk,
+        max_prefill_tokens=serving.max_prefill_tokens or MAX_PREFILL_TOKENS,
+        graph_batch=graph_batch,
+        mla=latent,
+        decode_graphs=request.decode_graphs,
+        prefill_graph_tokens=_MLA_PREFILL_GRAPH_TOKENS if captured else None,
+        algorithm=serving.speculative_algorithm,
+        vision=vision,
+    )
+    return auto_fraction(asked, request.rules)

@@ -1,16 +1,26 @@
 # Copyright: (c) 2026, blackwell.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""GPU memory of one rank, the poorest. Private to the collection, may change any time."""
+"""GPU memory of one rank, the limiting one, and the device pools that it leaves room for. Private to the collection, may change any time.
+
+On a CPU the pools lie in host memory.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...core.ledger import Ledger, Line
-from .pools import DevicePools
-from .requests import RunningRequests
+from ...core.units import gib_to_bytes
+from ...model.attention import MlaGeometry
+from ..request.request import PlanRequest
+from .draft_pool import rotary_tables_bytes
+from .gpu_memory import draft_weights_line, gpu_base, rank_weights, weights_line
+from .graphs import activation_line, bracket_of, chunk_tokens, graph_lines, largest_batch
+from .pool_inputs import parallelism, pool_inputs, speculation
+from .pool_sizing import size_pools, size_stages
+from .pools import DevicePools, RunningRequests, running_requests
 
 
 @dataclass(frozen=True)
@@ -94,3 +104,111 @@ def pool_lines(pools: DevicePools, source: str) -> tuple[Line, ...]:
 
 
 _SLOTS = {"state": "requests", "draft_state": "requests"}
+
+# Hundredths of the fraction that are proposed unasked.
+_HIGHEST_PROPOSED, _LOWEST_PROPOSED = 97, 1
+# A proposal leaves a twentieth of the card: the design host served with 5.47 GiB of 94.04 free and died with 0.82, and nobody saw anything between.
+_PROPOSED_PART = 20
+# More than any model's pools: a CPU's are as large as max_total_tokens says.
+_UNBOUND_BYTES = 1 << 52
+
+
+def gpu_budget(request: PlanRequest, fraction: float, cached: bool) -> GpuBudget:
+    """What a card will hold at this fraction. `cached`: a host cache is planned, which needs staging where the layout asks for it."""
+    serving, rules, model, calibration = request.serving, request.rules, request.model, request.calibration
+    world = parallelism(request)
+    capacity, gone, base = gpu_base(request.gpus, request.host, calibration, world.world)
+    weights = weights_line(model, request.host, calibration, world, base, request.rules)
+    draft = draft_weights_line(model, speculation(request), calibration, world, request.rules)
+    loaded = [weights] if draft is None else [weights, draft]
+    draft_bytes = draft.size_bytes if draft is not None else 0
+    inputs = pool_inputs(request, fraction, base, weights.size_bytes, draft_bytes)
+    stages, tables = size_stages(inputs, rules), rotary_tables_bytes(inputs, rules)
+    pools, reserve = poorest(stages), request.multimodal_reserve_bytes
+    lines = [*gone, *loaded, *pool_lines(pools, "plan")]
+    if tables:
+        lines.append(Line("vision rotary table", tables, f"engine: lengthened in {rules.engine_version}"))
+    if reserve:
+        lines.append(Line("multimodal cache", reserve, f"engine: since 0.5.18, in {rules.engine_version}"))
+    batch = _graph_batch(request, pools)
+    graphs = graph_lines(batch if request.decode_graphs else 0, _prefill_graph_bytes(request), calibration, world.world)
+    lines += graphs
+    layout = serving.hicache_mem_layout or rules.hicache_layout_default
+    if cached and rules.staging_pages and layout == "page_first":
+        staging = rules.staging_pages * request.page_size * cell_bytes(pools)
+        lines.append(Line("host cache staging", staging, f"engine: {rules.staging_pages} pages since 0.5.14"))
+    chunk = chunk_tokens(request)
+    return GpuBudget(
+        ledger=Ledger(capacity, tuple(lines)),
+        base_bytes=base,
+        weights_bytes=sum(line.size_bytes for line in loaded),
+        fraction=fraction,
+        stages=stages,
+        graph_batch=batch,
+        graph_bytes=sum(line.size_bytes for line in graphs),
+        chunk_tokens=chunk,
+        activations=activation_line(request, chunk),
+    )
+
+
+def _graph_batch(request: PlanRequest, pools: DevicePools) -> int:
+    serving, rules = request.serving, request.rules
+    bracket = bracket_of(rules, request.gpus[0].total_bytes)
+    asked, limit = serving.cuda_graph_max_bs, serving.max_running_requests
+    return largest_batch(bracket, serving.tp, asked, limit, pools.requests.rows, rules)
+
+
+def _prefill_graph_bytes(request: PlanRequest) -> int:
+    latent = isinstance(request.model.attention, MlaGeometry)
+    return request.rules.prefill_graph_mla_bytes if latent and request.prefill_graph else 0
+
+
+def needed_headroom_bytes(request: PlanRequest, budget: GpuBudget) -> int:
+    """What must stay free: the operator's wish, and at least what a prefill chunk takes."""
+    return max(gib_to_bytes(request.serving.headroom_gib or 0), budget.activations.size_bytes)
+
+
+def proposed_headroom_bytes(request: PlanRequest, budget: GpuBudget) -> int:
+    """What a fraction that nobody asked for leaves free."""
+    return max(needed_headroom_bytes(request, budget), request.gpus[0].total_bytes // _PROPOSED_PART)
+
+
+def chosen_budget(request: PlanRequest, cached: bool) -> GpuBudget:
+    """At the operator's fraction, else at the highest of 0.97, 0.96, ... that leaves enough, else at the last one with a pool."""
+    fixed = request.serving.mem_fraction_static
+    if fixed is not None:
+        return gpu_budget(request, fixed, cached)
+    best: GpuBudget | None = None
+    for hundredths in range(_HIGHEST_PROPOSED, _LOWEST_PROPOSED - 1, -1):
+        budget = gpu_budget(request, hundredths / 100, cached)
+        if budget.tokens == 0:
+            break
+        best = budget
+        if budget.headroom_bytes >= proposed_headroom_bytes(request, budget):
+            break
+    return best if best is not None else gpu_budget(request, _HIGHEST_PROPOSED / 100, cached)
+
+
+def highest_fraction(request: PlanRequest, cached: bool) -> float | None:
+    """The highest fraction, in thousandths, that leaves what must stay free; None where none does."""
+    for thousandths in range(999, 0, -1):
+        budget = gpu_budget(request, thousandths / 1000, cached)
+        if budget.tokens == 0:
+            return None
+        if budget.headroom_bytes >= needed_headroom_bytes(request, budget):
+            return thousandths / 1000
+    return None
+
+
+def cpu_pools(request: PlanRequest) -> tuple[DevicePools, tuple[Line, ...]]:
+    """(the pools of one rank, what all ranks take in host memory) on a CPU: weights, pools and request table live in RAM."""
+    ranks = parallelism(request).world
+    pools = size_pools(pool_inputs(request, 1.0, _UNBOUND_BYTES, 0, 0), request.rules)
+    # What would fit on a CPU is a fraction of the memory that is free: at most all of it, which makes the longest table.
+    fits = request.host.memory_available_bytes // max(1, cell_bytes(pools))
+    requests = running_requests(
+        pools.tokens, fits, request.context_length, request.serving.max_running_requests, request.rules
+    )
+    pools = replace(pools, requests=requests)
+    lines = (rank_weights(request.model, parallelism(request), request.rules), *pool_lines(pools, "plan"))
+    return pools, tuple(Line(line.name, line.size_bytes * ranks, line.source) for line in lines)

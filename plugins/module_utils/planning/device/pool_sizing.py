@@ -12,18 +12,24 @@ import struct
 from dataclasses import dataclass, replace
 from typing import Union
 
-from ...core.sizing_rules import SizingRules
 from ...core.units import GIB
-from ..model.attention import HybridGeometry
-from ..model.rotary_tables import rotary_tables_bytes
-from .draft_pool import EAGLE, draft_slot_bytes, extra_tokens, requests_asked, spare_columns
-from .full_layers import FullStage, full_stage
-from .pools import DevicePools, Pool, PoolInputs
-from .requests import RunningRequests, default_rows, running_requests
-from .sliding_pools import SlidingStage, has_sliding_pool, sliding_stage
-from .stages import stages
-from .state_layers import StateSizes, state_pools, state_sizes
-from .tokens_split import NO_SPLIT, Split, aligned
+from ...model.attention import HybridGeometry
+from ...sglang.sizing_rules import SizingRules
+from ..request.parallelism import stages
+from .draft_pool import EAGLE, draft_slot_bytes, extra_tokens, requests_asked, rotary_tables_bytes, spare_columns
+from .layer_pools import FullStage, SlidingStage, full_stage, has_sliding_pool, sliding_stage
+from .pools import (
+    NO_SPLIT,
+    DevicePools,
+    Pool,
+    PoolInputs,
+    RunningRequests,
+    Split,
+    aligned,
+    default_rows,
+    running_requests,
+)
+from .state_pools import StateSizes, state_pools, state_sizes
 
 Stage = Union[FullStage, SlidingStage]
 

@@ -16,7 +16,7 @@ from .html_table import ledger_table
 from .html_text import Markup, element, joined
 from .report_bars import FREE, GIB_UNIT, Bar, Look, Mark, Segment, ledger_bar, measured_bar
 from .report_measured import available_seen, measured_of_card
-from .report_tables import Table
+from .tables import Table
 
 _OUTSIDE = "taken before"
 _REST = "of other things, not measured apart"

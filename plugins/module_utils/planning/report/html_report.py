@@ -13,8 +13,8 @@ from .html_bar import pattern_definitions
 from .html_memory import gpu_picture, host_picture
 from .html_style import STYLE
 from .html_text import Markup, element
-from .report import headline
-from .report_tables import Table, plan_tables
+from .tables import Table, plan_tables
+from .text import headline
 
 # A browser that obeys this loads nothing from anywhere, whatever a name or a note of the plan may hold.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"

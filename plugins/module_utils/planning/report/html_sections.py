@@ -9,15 +9,15 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ...core.errors import FORCEABLE
 from ...core.units import GIB
-from ..refusal import FORCEABLE
 from .html_bar import bar_figure, swatch
 from .html_table import plain_table
 from .html_text import Markup, element, joined
-from .report import engine_text, free_text, model_name
 from .report_bars import SECONDS, Bar, Look, Segment, start_bar
 from .report_measured import planned_beside_measured
-from .report_tables import pool_rows
+from .tables import pool_rows
+from .text import engine_text, free_text, model_name
 
 NOTHING = Markup("")
 

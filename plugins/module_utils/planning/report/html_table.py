@@ -12,7 +12,7 @@ from ...core.units import GIB
 from .html_bar import swatch
 from .html_text import Markup, element, joined
 from .report_bars import FREE, Look, looks
-from .report_tables import Table
+from .tables import Table
 
 
 def ledger_table(table: Table) -> Markup:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...core.ledger import Line
 from ...core.units import GIB
-from .report_tables import Table
+from .tables import Table
 
 OUTSIDE, FREE = "outside", "free"
 # The first word found in a line's name says what kind of thing it is; things of one kind share a colour and differ in their pattern.

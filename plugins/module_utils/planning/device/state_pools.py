@@ -1,0 +1,235 @@
+# Copyright: (c) 2026, blackwell.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The states that linear-attention and state-space layers keep for requests: bytes and limit on requests. Private to the collection, may change any time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...core.units import GIB
+from ...model.attention import STATE_BYTES, HybridGeometry, StateGeometry
+from ...sglang.sizing_rules import SizingRules
+from ..request.parallelism import stages
+from .draft_pool import requests_asked
+from .pools import Pool, PoolInputs
+
+_WINDOW_BYTES = 2  # bfloat16
+_SLOTS_OF_REQUEST = 3
+_DEFAULT_RATIO = 0.9
+
+
+@dataclass(frozen=True)
+class StateBytes:
+    """One request's bytes in one layer on one rank: the convolution's window, `columns` wide, and the state."""
+
+    window: int
+    state: int
+    columns: int
+
+    @property
+    def total(self) -> int:
+        return self.window + self.state
+
+
+def state_bytes(geometry: StateGeometry, attention_tp: int, dtype: str | None) -> StateBytes:
+    """Window: (dv Hv + 2 dk Hk) / tp x (K - 1) of bfloat16; state: Hv / tp x dv x dk of its own type. SGLang 0.5.5 to 0.5.23.
+
+    Key heads (groups) that do not divide by the ranks are replicated: as many as ranks (`Mamba2StateShape.create`).
+    """
+    keys = geometry.key_heads if geometry.key_heads % attention_tp == 0 else attention_tp
+    width = geometry.value_heads * geometry.value_head_dim + 2 * keys * geometry.key_head_dim
+    columns = geometry.conv_kernel - 1
+    elements = geometry.value_heads // attention_tp * geometry.value_head_dim * geometry.key_head_dim
+    return StateBytes(
+        width // attention_tp * columns * _WINDOW_BYTES, elements * STATE_BYTES[dtype or geometry.dtype], columns
+    )
+
+
+@dataclass(frozen=True)
+class StateWishes:
+    """What the slots depend on. `slots` and `requests` are of the whole instance, shared out by `groups` of attention data parallelism."""
+
+    slots: int | None
+    requests: int | None
+    groups: int
+    draft_tokens: int | None
+    radix_cache: bool
+    ratio: float | None
+    extra_buffer: bool
+    overlap: bool
+
+
+@dataclass(frozen=True)
+class StateBudget:
+    """`slots` of the pool, without its padding slot, and the GiB that are left for tokens."""
+
+    slots: int
+    rest_gib: float
+
+
+def slots_of_request(wishes: StateWishes, rules: SizingRules) -> int:
+    """Slots that a running request takes at most: 1 without a radix cache, else 3 and what tracking takes."""
+    if not wishes.radix_cache:
+        return 1
+    track = rules.state_track_slots
+    if not wishes.extra_buffer:
+        return _SLOTS_OF_REQUEST + track.plain
+    single = {"speculation": wishes.draft_tokens is not None, "no_overlap": not wishes.overlap}[track.single_when]
+    return _SLOTS_OF_REQUEST + (track.single if single else track.double)
+
+
+def state_budget(rest_gib: float, bytes_of_request: int, wishes: StateWishes, rules: SizingRules) -> StateBudget:
+    """The engine's steps, in floats of GiB (`handle_max_mamba_cache`, SGLang 0.5.5 to 0.5.23)."""
+    return _BUDGETS[rules.state_budget](rest_gib, bytes_of_request, wishes, rules)
+
+
+def _share(rest_gib: float, wishes: StateWishes) -> float:
+    ratio = _DEFAULT_RATIO if wishes.ratio is None else wishes.ratio
+    return rest_gib * ratio / (1 + ratio) * GIB
+
+
+def _told(wishes: StateWishes, rules: SizingRules) -> int | None:
+    """Slots that do not depend on memory: told outright, or as many as may run without a radix cache."""
+    if wishes.slots is not None and (rules.state_explicit_with_radix or not wishes.radix_cache):
+        return wishes.slots // wishes.groups
+    if wishes.radix_cache:
+        return None
+    if wishes.requests is not None:
+        return wishes.requests // wishes.groups
+    return rules.state_slots_without_radix // wishes.groups if rules.state_slots_without_radix else None
+
+
+def _divided(rest_gib: float, size: int, wishes: StateWishes, rules: SizingRules) -> StateBudget:
+    """0.5.5 and 0.5.6: each slot has room for its draft tokens' states too."""
+    copies = 1 + (wishes.draft_tokens or 0)
+    told = _told(wishes, rules)
+    slots = int(_share(rest_gib, wishes) // size // copies) // wishes.groups if told is None else told
+    return StateBudget(slots, rest_gib - slots * size * copies / GIB)
+
+
+def _reserved_by_ratio(rest_gib: float, size: int, wishes: StateWishes, rules: SizingRules) -> StateBudget:
+    """0.5.7: draft tokens' states of all requests come first, unless the slots are told."""
+    told = _told(wishes, rules)
+    if told is None and wishes.draft_tokens is not None:
+        rest_gib = rest_gib - size * (wishes.requests or 0) * wishes.draft_tokens / GIB
+    slots = int(_share(rest_gib, wishes) // size) if told is None else told
+    return StateBudget(slots, rest_gib - slots * size / GIB)
+
+
+def _reserved(rest_gib: float, size: int, wishes: StateWishes, rules: SizingRules) -> StateBudget:
+    """0.5.8 to 0.5.12: draft tokens' states come first in any case."""
+    if wishes.draft_tokens is not None:
+        rest_gib = rest_gib - size * ((wishes.requests or 0) // wishes.groups) * wishes.draft_tokens / GIB
+    told = _told(wishes, rules)
+    slots = int(_share(rest_gib, wishes) // size) if told is None else told
+    return StateBudget(slots, rest_gib - slots * size / GIB)
+
+
+def _joint(rest_gib: float, size: int, wishes: StateWishes, rules: SizingRules, padding: int = 0) -> StateBudget:
+    """0.5.13 to 0.5.16: slots and draft tokens' states share the states' part; since 0.5.17 with a padding slot each."""
+    drafts, ratio = wishes.draft_tokens or 0, slots_of_request(wishes, rules)
+    slots = _told(wishes, rules)
+    if slots is None and drafts:
+        share = _share(rest_gib, wishes) - padding * size * (1 + drafts)
+        slots = int(share // (size * (1 + drafts / ratio)))
+    elif slots is None:
+        slots = int((_share(rest_gib, wishes) - padding * size) // size)
+    if drafts:
+        requests = min((wishes.requests or 0) // wishes.groups, slots // ratio)
+        if wishes.slots is None and not wishes.radix_cache:
+            requests = slots
+        rest_gib = rest_gib - size * (requests + padding) * drafts / GIB
+    return StateBudget(slots, rest_gib - (slots + padding) * size / GIB)
+
+
+def _padded(rest_gib: float, size: int, wishes: StateWishes, rules: SizingRules) -> StateBudget:
+    return _joint(rest_gib, size, wishes, rules, padding=1)
+
+
+_BUDGETS = {
+    "divided": _divided,
+    "reserved_by_ratio": _reserved_by_ratio,
+    "reserved": _reserved,
+    "joint": _joint,
+    "padded": _padded,
+}
+
+
+def draft_state_bytes(one: StateBytes, draft_tokens: int, shared_window: bool) -> int:
+    """Bytes in one layer that a request's draft tokens take while they are verified: a state and a window each.
+
+    `shared_window` (0.5.14 on, drafts in a chain, gated delta nets and Mamba 2): windows overlap, D + K - 2 columns in all.
+    """
+    columns = draft_tokens + one.columns - 1 if shared_window else draft_tokens * one.columns
+    return one.state * draft_tokens + (one.window // one.columns * columns if one.columns else 0)
+
+
+_KDA = "Kimi"  # Kimi-Linear's windows do not overlap
+
+
+@dataclass(frozen=True)
+class StateSizes:
+    """`slots` without the padding slot; `rest_gib` is left for tokens; `request_limit` may run at once."""
+
+    slots: int
+    rest_gib: float
+    request_limit: int
+
+
+def state_sizes(inputs: PoolInputs, attention: HybridGeometry, rest_gib: float, rules: SizingRules) -> StateSizes:
+    """Since 0.5.17 a request is charged with the states of the fullest stage, before that with those of all layers."""
+    wishes = _wishes(inputs)
+    one = _bytes_of_request(inputs, attention, rules)
+    layers = attention.pattern.count("l")
+    size = one.total * layers
+    if rules.state_budget == "padded" and inputs.parallelism.pp > 1:
+        fullest = max(
+            attention.pattern[stage.start : stage.stop].count("l")
+            for stage in stages(len(attention.pattern), inputs.parallelism.pp, rules)
+        )
+        size = int(size * (fullest / layers))
+    if size <= 0:
+        return StateSizes(0, rest_gib, 0)
+    budget = state_budget(rest_gib, size, wishes, rules)
+    limit = budget.slots // slots_of_request(wishes, rules)
+    if rules.state_budget == "reserved" and wishes.draft_tokens is not None and wishes.requests is not None:
+        limit = min(limit, wishes.requests // wishes.groups)  # the states of drafts were reserved for just those
+    return StateSizes(budget.slots, budget.rest_gib, limit)
+
+
+def state_pools(
+    inputs: PoolInputs, attention: HybridGeometry, sizes: StateSizes, requests: int, stage: range, rules: SizingRules
+) -> tuple[Pool, ...]:
+    """The slots, and with speculation the states of tokens that are being verified: of each slot up to 0.5.6, of each request since."""
+    one = _bytes_of_request(inputs, attention, rules)
+    pattern = attention.pattern[stage.start : stage.stop] if rules.state_stage_layers else attention.pattern
+    layers = pattern.count("l")
+    pools = [Pool("state pool", "state", sizes.slots, one.total * layers, 1)]
+    speculation = inputs.speculation
+    if speculation is not None:
+        chain = speculation.topk <= 1 and not inputs.model.architecture.startswith(_KDA)
+        drafted = draft_state_bytes(one, speculation.draft_tokens, rules.state_window_shared and chain)
+        slots = sizes.slots if rules.state_budget == "divided" else requests
+        pools.append(Pool("states of drafts", "draft_state", slots, drafted * layers, 1))
+    return tuple(pools)
+
+
+def _bytes_of_request(inputs: PoolInputs, attention: HybridGeometry, rules: SizingRules) -> StateBytes:
+    """In one layer. Up to 0.5.8 states are float32 unless --mamba-ssm-dtype says otherwise, whatever the checkpoint says."""
+    dtype = inputs.wishes.state_dtype or (None if rules.state_dtype_of_config else "float32")
+    return state_bytes(attention.state, inputs.parallelism.attention_tp, dtype)
+
+
+def _wishes(inputs: PoolInputs) -> StateWishes:
+    wishes = inputs.wishes
+    return StateWishes(
+        slots=wishes.max_state_slots,
+        requests=requests_asked(inputs),
+        groups=inputs.parallelism.dp,
+        draft_tokens=inputs.speculation.draft_tokens if inputs.speculation is not None else None,
+        radix_cache=wishes.radix_cache,
+        ratio=wishes.state_full_memory_ratio,
+        extra_buffer=bool(wishes.state_extra_buffer),
+        overlap=wishes.overlap_schedule,
+    )
