@@ -156,8 +156,8 @@ from ansible_collections.blackwell.inference.plugins.module_utils.model.spec imp
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.previous_plan import (
+    plan_or_keep,
     recorded_from_dict,
-    settled_plan,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_report import html_report
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.text import report_lines
@@ -166,10 +166,12 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.reque
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.hardware import host_from_hardware
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.host import (
-    HostSeen,
+    HostState,
     host_from_topology,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.profile_rule import unsuited_from
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.profile_rule import (
+    profile_rules_from,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.serving import serving_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.arguments import (
@@ -196,13 +198,13 @@ ARGUMENTS: dict[str, Any] = {
 }
 
 
-def read_host(params: dict[str, Any]) -> HostSeen:
+def read_host(params: dict[str, Any]) -> HostState:
     if params["topology"] is not None:
         return host_from_topology(params["topology"], params["other_engines"])
     return host_from_hardware(params["hardware"])
 
 
-def read_request(params: dict[str, Any], dialect: Dialect, host: HostSeen) -> PlanRequest:
+def read_request(params: dict[str, Any], dialect: Dialect, host: HostState) -> PlanRequest:
     return PlanRequest(
         model=model_from_dict(params["model"]),
         rules=dialect.rules,
@@ -215,7 +217,7 @@ def read_request(params: dict[str, Any], dialect: Dialect, host: HostSeen) -> Pl
         environment=params["environment"],
         draft=model_from_dict(params["draft_model"], "The draft model") if params["draft_model"] else None,
         draft_model_path=params["draft_model_path"],
-        unsuited=unsuited_from(params["refuses"]),
+        profile_rules=profile_rules_from(params["refuses"]),
     )
 
 
@@ -235,7 +237,7 @@ def main() -> None:
             plan = plan_memory(request)
             return replace(plan, arguments=engine_arguments(dialect, plan.settings, request.arguments))
 
-        plan = settled_plan(recorded, request, module.params["instance_running"], make)
+        plan = plan_or_keep(recorded, request, module.params["instance_running"], make)
     except InferenceError as refusal:
         inputs = [{"name": "input", "message": str(refusal), "overridable": False}]
         module.fail_json(msg=str(refusal), **{"refusals": inputs, **refusal.details})

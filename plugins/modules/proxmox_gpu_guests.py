@@ -125,14 +125,14 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.files 
 from ansible_collections.blackwell.inference.plugins.module_utils.proxmox.commands import run_for
 from ansible_collections.blackwell.inference.plugins.module_utils.proxmox.escalation import foresee, release
 from ansible_collections.blackwell.inference.plugins.module_utils.proxmox.host import (
-    HostDoor,
+    ProxmoxHost,
     read_host,
     require_proxmox,
     scan_with,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.proxmox.state import (
     CONSENTS,
-    Request,
+    ProxmoxRequest,
     guest_of,
     wanted,
 )
@@ -173,11 +173,11 @@ def run(module: AnsibleModule) -> None:
     guest = guest_of(host, asked["guest"])
     addresses = wanted(host, guest, asked["gpus"])
     selection = {name: asked[name] for name in ("consent", "unit", "user", "grace_seconds", "deadline_seconds")}
-    request = Request(guest.vmid, addresses, **selection)
+    request = ProxmoxRequest(guest.vmid, addresses, **selection)
     request.require_sense(guest)
     if shutil.which("nvidia-smi") is None and any(gpu.device for gpu in host.gpus if gpu.address in addresses):
         raise ReleaseError(NO_SMI)
-    door = HostDoor(files, run_for, scan, node, request)
+    door = ProxmoxHost(files, run_for, scan, node, request)
     done = foresee(door.look(), request) if module.check_mode else release(door, request)
     seen = read_host(files, run_for, scan, node) if done.acted and not module.check_mode else host
     result = {"changed": done.acted, "guests": {**seen.as_dict(), "release": done.as_dict()}}

@@ -21,11 +21,14 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.devic
     DevicePools,
     Pool,
     PoolInputs,
-    PoolWishes,
+    PoolOptions,
     RunningRequests,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.cache_choice import auto_ratio
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.pools import HostWishes, host_pools
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.pools import (
+    HostCacheOptions,
+    host_pools,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import (
     Parallelism,
     Speculation,
@@ -61,7 +64,7 @@ def pool_inputs(case: dict[str, Any], rules: SizingRules) -> PoolInputs:
         if drafting
         else None,
         draft_weights_bytes=case.get("draft_weights_bytes", 0),
-        wishes=PoolWishes(
+        options=PoolOptions(
             page_size=case["page_size"],
             max_total_tokens=case["max_total_tokens"],
             max_running_requests=case["max_running_requests"],
@@ -104,7 +107,7 @@ def _bytes(pools: DevicePools, *kinds: str) -> int:
 def host(case: dict[str, Any], version: str) -> dict[str, Any]:
     rules = rules_of(version)
     device = _kept(case)
-    pool = host_pools(device, HostWishes(case["size_gb"], case["ratio"], case["page_size"]), rules)[0]
+    pool = host_pools(device, HostCacheOptions(case["size_gb"], case["ratio"], case["page_size"]), rules)[0]
     allowed = case["available_bytes"] - rules.host_check_reserve_bytes
     too_small = rules.host_must_exceed_device and pool.slots <= case["device_tokens"]
     if too_small or pool.size_bytes > allowed:

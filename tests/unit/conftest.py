@@ -113,13 +113,13 @@ def request_for(host_data: dict[str, Any], case: dict[str, Any]) -> Callable[...
         **serving: Any,
     ) -> PlanRequest:
         data = {key: value for key, value in {**host_data, **(hardware or {})}.items() if value is not None}
-        wishes = {"tp": 8, "mem_fraction_static": 0.88, **serving}
+        options = {"tp": 8, "mem_fraction_static": 0.88, **serving}
         graphs = {"graph_bytes": int(case["rank"]["cuda_graph_gib"] * 2**30)}
         made = PlanRequest(
             model=model,
             rules=dialect_for(version).rules,
             dialect=dialect_for(version).name,
-            serving=serving_from_dict(wishes),
+            serving=serving_from_dict(options),
             host=host_from_hardware(data),
             calibration=calibration_from_dict(graphs if calibration is None else calibration),
             arguments=arguments or {},
@@ -132,7 +132,7 @@ def request_for(host_data: dict[str, Any], case: dict[str, Any]) -> Callable[...
 @pytest.fixture
 def plan(request_for: Callable[..., PlanRequest]) -> Callable[..., MemoryPlan]:
     """A plan for the design host; see `request_for`."""
-    return lambda **wishes: plan_memory(request_for(**wishes))
+    return lambda **options: plan_memory(request_for(**options))
 
 
 @pytest.fixture(scope="session")

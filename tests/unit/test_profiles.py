@@ -25,7 +25,9 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.reque
     calibration_from_dict,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.hardware import host_from_hardware
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.profile_rule import unsuited_from
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.profile_rule import (
+    profile_rules_from,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.serving import serving_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.arguments import (
@@ -186,7 +188,7 @@ def test_what_does_not_run_on_rtx_pro_6000(name, serving, version, refused, note
         dialect=dialect.name,
         serving=serving_from_dict({**data["serving"], **serving}),
         host=host_from_hardware(SM_120),
-        unsuited=unsuited_from(data.get("refuses")),
+        profile_rules=profile_rules_from(data.get("refuses")),
     )
     refusals = [refusal.message for refusal in suitability_refusals(request)]
     assert (len(refusals), len(suitability_notes(request))) == (int(refused is not None), int(noted is not None))

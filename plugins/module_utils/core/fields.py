@@ -12,7 +12,7 @@ from typing import Any, Callable
 from .errors import InferenceError, ModelError
 
 
-def seen(value: Any) -> str:
+def describe(value: Any) -> str:
     """A value as a sentence shows it: its type is often what is wrong with it. Long values are cut."""
     if value is None:
         return "nothing"
@@ -48,7 +48,7 @@ class Fields:
     @classmethod
     def of(cls, data: Any, where: str, advice: str, error: type[InferenceError] = ModelError) -> Fields:
         if not isinstance(data, Mapping):
-            raise error(f"{where} is {seen(data)}; expected a dictionary: {advice}.")
+            raise error(f"{where} is {describe(data)}; expected a dictionary: {advice}.")
         return cls(data, where, advice, error)
 
     def within(self, key: str) -> Fields:
@@ -59,7 +59,7 @@ class Fields:
         """The dictionaries of the list under `key`, which may be missing; `where` is what each of them is called."""
         found = self.data.get(key)
         if not isinstance(found, (list, tuple, type(None))):
-            raise self.error(f"{self.where}: {key} is {seen(found)}; expected a list: {self.advice}.")
+            raise self.error(f"{self.where}: {key} is {describe(found)}; expected a list: {self.advice}.")
         return [Fields.of(row, where, self.advice, self.error) for row in found or ()]
 
     def has(self, key: str) -> bool:
@@ -90,6 +90,6 @@ class Fields:
     def _checked(self, key: str, expected: str, good: Callable[[Any], bool]) -> Any:
         value = self.data.get(key)
         if not good(value):
-            problem = f"{key} is {seen(value)}" if key in self.data else f"{key} is missing"
+            problem = f"{key} is {describe(value)}" if key in self.data else f"{key} is missing"
             raise self.error(f"{self.where}: {problem}; expected {expected}: {self.advice}.")
         return value

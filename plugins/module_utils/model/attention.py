@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Callable, Union
 
-from ..core.fields import Fields, seen
+from ..core.fields import Fields, describe
 
 _MAX_HEADS = 65_536
 _MAX_DIMENSION = 65_536
@@ -182,7 +182,7 @@ def _pattern(fields: Fields, letters: str, key: str = "pattern") -> str:
     if set(pattern) - set(letters):
         known = ", ".join(f"{letter} ({LAYER_KINDS[letter]})" for letter in letters)
         raise fields.error(
-            f"{fields.where}: {key} is {seen(pattern)}; expected one letter a layer out of {known}: {fields.advice}."
+            f"{fields.where}: {key} is {describe(pattern)}; expected one letter a layer out of {known}: {fields.advice}."
         )
     return pattern
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Callable
 
-from ..core.fields import Fields, seen
+from ..core.fields import Fields, describe
 from .attention import Attention, HybridGeometry, MlaGeometry, OtherAttention, SlidingGeometry, StateGeometry
 from .keys import MAX_HEADS, gqa_of, heads_of, pattern_of
 
@@ -164,7 +164,7 @@ def _kda(text: Fields, layers: int) -> Attention:
     listed = linear.data.get("kda_layers")
     if not isinstance(listed, list) or any(not isinstance(layer, int) for layer in listed):
         raise linear.error(
-            f"{linear.where}: kda_layers is {seen(listed)}; expected a list of layer numbers: {linear.advice}."
+            f"{linear.where}: kda_layers is {describe(listed)}; expected a list of layer numbers: {linear.advice}."
         )
     stateful = set(listed)
     full = MlaGeometry(

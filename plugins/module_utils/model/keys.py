@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..core.fields import Fields, is_number, seen
+from ..core.fields import Fields, describe, is_number
 from .attention import GqaGeometry
 
 MAX_CONTEXT = 1_000_000_000
@@ -73,7 +73,7 @@ def listed_layers(text: Fields, key: str, layers: int) -> list[object]:
     found = text.data.get(key)
     if not isinstance(found, (list, str)):
         raise text.error(
-            f"{text.where}: {key} is {seen(found)}; expected a list with one entry a layer: {text.advice}."
+            f"{text.where}: {key} is {describe(found)}; expected a list with one entry a layer: {text.advice}."
         )
     if len(found) < layers:
         raise text.error(
@@ -88,5 +88,5 @@ def pattern_of(text: Fields, key: str, layers: int, letters: dict[object, str]) 
     strange = [kind for kind in kinds if not isinstance(kind, (str, int)) or kind not in letters]
     if strange:
         known = ", ".join(str(kind) for kind in letters)
-        raise text.error(f"{text.where}: {key} names {seen(strange[0])}; expected one of {known}: {text.advice}.")
+        raise text.error(f"{text.where}: {key} names {describe(strange[0])}; expected one of {known}: {text.advice}.")
     return "".join(letters[kind] for kind in kinds)

@@ -19,7 +19,7 @@ _GRACE_SECONDS = 0.5
 _PIPE_BYTES = 65536
 
 
-class Speaker:
+class JsonLinesChild:
     """One process of `program`, a module that takes `request` as its only argument. It keeps nothing of ours open, so that nobody waits for
     it when it cannot be killed."""
 

@@ -53,7 +53,7 @@ class Choice:
         return asdict(self)
 
 
-def aimed(request: PlanRequest) -> PlanRequest:
+def with_target_defaults(request: PlanRequest) -> PlanRequest:
     """The request with the values of its target where nobody fixed them; every attention group has to have a request to run."""
     serving = request.serving
     values = {

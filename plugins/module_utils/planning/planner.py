@@ -11,9 +11,9 @@ from typing import Any
 
 from ..core.errors import PlanningError, Refusal
 from ..core.ledger import Line
-from .choices import aimed, cache_choices, gpu_choices
+from .choices import cache_choices, gpu_choices, with_target_defaults
 from .combinations import combination_refusals
-from .device.gpu_budget import GpuBudget, chosen_budget, cpu_pools, poorest
+from .device.gpu_budget import GpuBudget, chosen_budget, cpu_pools, limiting
 from .device.pool_inputs import WITHOUT_STEPS, speculation
 from .device.pools import DevicePools
 from .device.refusals import gpu_refusals
@@ -123,7 +123,7 @@ def refused(refusals: Iterable[Refusal], **details: Any) -> PlanningError:
 
 
 def _planned(asked: PlanRequest, early: tuple[Refusal, ...]) -> MemoryPlan:
-    request, refusals = aimed(asked), list(early)
+    request, refusals = with_target_defaults(asked), list(early)
     serving = request.serving
     gpu: GpuBudget | None = None
     in_host: tuple[Line, ...] = ()
@@ -135,7 +135,7 @@ def _planned(asked: PlanRequest, early: tuple[Refusal, ...]) -> MemoryPlan:
         gpu = chosen_budget(request, serving.cached)
         refusals += gpu_refusals(request, gpu)
         stages = gpu.stages
-    pools = poorest(stages)
+    pools = limiting(stages)
     # Where there is no device pool there is none to mirror, and the refusal says so.
     cached = (
         request

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 from ..core.errors import InferenceError, PlanningError
-from ..core.fields import seen
+from ..core.fields import describe
 from .plan import MemoryPlan
 from .request.calibration import Calibration, calibration_from_dict
-from .request.host import OTHER_HARDWARE, UNKNOWN, GpuSeen, HostSeen, host_from_observation, idle_available_bytes
+from .request.host import OTHER_HARDWARE, UNKNOWN, GpuState, HostState, host_from_observation, idle_available_bytes
 from .request.request import PlanRequest
 
 # Flags that change how much of a card the weights take (0.5.9 to 0.5.23).
@@ -113,7 +113,7 @@ class Recorded:
     """What an earlier run left: `host` is None where its plan is absent or was edited until it cannot be read; `faults` are sentences about that."""
 
     plan: Mapping[str, Any]
-    host: HostSeen | None
+    host: HostState | None
     faults: tuple[str, ...] = ()
     calibration: Any = None
     failed: bool = False  # the last verification failed
@@ -133,7 +133,7 @@ def recorded_from_dict(data: Mapping[str, Any]) -> Recorded:
     if plan is None:
         return Recorded({}, None, (), measured, failed)
     if not isinstance(plan, Mapping):
-        fault = f"The recorded plan is {seen(plan)} where a dictionary was expected: it is left aside."
+        fault = f"The recorded plan is {describe(plan)} where a dictionary was expected: it is left aside."
         return Recorded({}, None, (fault,), measured, failed)
     try:
         return Recorded(plan, host_from_observation(plan.get("observation") or {}), (), measured, failed)
@@ -141,7 +141,7 @@ def recorded_from_dict(data: Mapping[str, Any]) -> Recorded:
         return Recorded(plan, None, (f"The recorded plan is left aside: {error}",), measured, failed)
 
 
-def settled_plan(recorded: Recorded, request: PlanRequest, instance_running: bool, make: MakePlan) -> MemoryPlan:
+def plan_or_keep(recorded: Recorded, request: PlanRequest, instance_running: bool, make: MakePlan) -> MemoryPlan:
     """The recorded plan where it still holds, else one that stands on what is known now. `request` stands on the host as it is seen now."""
     fresh, earlier = request.host, recorded.host
     if not instance_running:
@@ -150,14 +150,14 @@ def settled_plan(recorded: Recorded, request: PlanRequest, instance_running: boo
         source = UNKNOWN if earlier is None else OTHER_HARDWARE
         return make(_measured(recorded, replace(request, host=_as_if_idle(fresh, source))))
     standing = replace(earlier, memlock_bytes=fresh.memlock_bytes, driver_error=fresh.driver_error)
-    again = _again(recorded, replace(request, host=standing), make)
+    again = _recorded_plan_again(recorded, replace(request, host=standing), make)
     if again is None:
-        return make(_measured(recorded, replace(request, host=_since(standing, fresh, recorded.cards))))
+        return make(_measured(recorded, replace(request, host=_less_other_engines(standing, fresh, recorded.cards))))
     # A plan that its own start proved wrong is corrected by what that start measured; nothing of it need be started again.
     return make(_measured(recorded, again.request)) if recorded.failed else again
 
 
-def _again(recorded: Recorded, request: PlanRequest, make: MakePlan) -> MemoryPlan | None:
+def _recorded_plan_again(recorded: Recorded, request: PlanRequest, make: MakePlan) -> MemoryPlan | None:
     """The recorded plan, made once more of what it was made of; None where that gives another one, or none at all."""
     try:
         if recorded.plan.get("calibration") is not None:
@@ -176,7 +176,7 @@ def _measured(recorded: Recorded, request: PlanRequest) -> PlanRequest:
     return request if found is None else replace(request, calibration=found, recorded_calibration=True)
 
 
-def _as_if_idle(fresh: HostSeen, source: str) -> HostSeen:
+def _as_if_idle(fresh: HostState, source: str) -> HostState:
     """What the host would offer without the instance that runs on it, from totals alone and less what other engines hold."""
     others = sum(size for _unit, size in fresh.other_engines)
     limit = fresh.cgroup_limit_bytes
@@ -189,12 +189,12 @@ def _as_if_idle(fresh: HostSeen, source: str) -> HostSeen:
     )
 
 
-def _since(earlier: HostSeen, fresh: HostSeen, cards: tuple[int, ...] | None) -> HostSeen:
+def _less_other_engines(earlier: HostState, fresh: HostState, cards: tuple[int, ...] | None) -> HostState:
     """The earlier host, less what other engines took since, or gave back; cards that the instance does not use are as they are now."""
     now, then = dict(fresh.other_engines), dict(earlier.other_engines)
     taken = sum(now.values()) - sum(then.values())
     today = {gpu.index: gpu for gpu in fresh.gpus}
-    gpus: tuple[GpuSeen, ...] = tuple(
+    gpus: tuple[GpuState, ...] = tuple(
         gpu if cards is None or gpu.index in cards else today[gpu.index] for gpu in earlier.gpus
     )
     if taken == 0:

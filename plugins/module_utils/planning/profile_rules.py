@@ -14,7 +14,7 @@ from typing import Any, Callable
 
 from ..core.errors import Refusal
 from ..core.units import GIB
-from .request.profile_rule import Unsuited
+from .request.profile_rule import ProfileRule
 from .request.request import PlanRequest
 
 
@@ -30,10 +30,10 @@ def suitability_notes(request: PlanRequest) -> tuple[str, ...]:
     return tuple(f"{request.model.name}: {row.why}" for row in _holding(request, "note"))
 
 
-def _holding(request: PlanRequest, level: str) -> tuple[Unsuited, ...]:
+def _holding(request: PlanRequest, level: str) -> tuple[ProfileRule, ...]:
     return tuple(
         row
-        for row in request.unsuited
+        for row in request.profile_rules
         if row.level == level and all(_HOLDS[name](value, request) for name, value in row.when)
     )
 

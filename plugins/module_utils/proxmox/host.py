@@ -19,7 +19,7 @@ from ..observe.holders.gpu_nodes import GpuNodes, read_gpu_nodes
 from ..observe.holders.scan import Holders, read_holders
 from ..observe.identity import Identity, read_identity
 from ..observe.process import CGROUP2_MOUNTS
-from ..release.termination import Ending, end
+from ..release.termination import Outcome, end
 from .commands import Ran, Run
 from .gpu_health import faults_of, gave_up, reset_command
 from .guest_config import (
@@ -30,8 +30,8 @@ from .guest_config import (
     running_vms,
     vm_settings,
 )
-from .inventory import Guest, Host, HostGpu, attribute, inside_uid, passed_numbers, read_host_gpus
-from .state import Request, Situation, guest_of, occupies
+from .inventory import Guest, HostGpu, HostInventory, attribute, inside_uid, passed_numbers, read_host_gpus
+from .state import GuestGpuState, ProxmoxRequest, guest_of, occupies
 
 LIST_SECONDS = 60.0
 
@@ -73,12 +73,12 @@ def scan_with(timeout_seconds: float) -> Scan:
     return scan
 
 
-def read_host(files: HostFiles, run: Run, scan: Scan, node: str) -> Host:
+def read_host(files: HostFiles, run: Run, scan: Scan, node: str) -> HostInventory:
     gpus = read_host_gpus(files)
     guests = read_guests(files, run, gpus, node)
     seen = scan(files, gpus)
     uids = {holder.identity.pid: _inside_uid(files, holder.identity) for holder in seen.holders}
-    return Host(gpus, guests, attribute(seen.holders, gpus, guests, uids), seen.unread)
+    return HostInventory(gpus, guests, attribute(seen.holders, gpus, guests, uids), seen.unread)
 
 
 def read_guests(files: HostFiles, run: Run, gpus: tuple[HostGpu, ...], node: str) -> tuple[Guest, ...]:
@@ -132,14 +132,14 @@ def _inside_uid(files: HostFiles, identity: Identity) -> int | None:
     return inside_uid(identity.uid, text_of(os.path.join(files.path("/proc"), str(identity.pid), "uid_map")))
 
 
-class HostDoor:
+class ProxmoxHost:
     """`node`: the name of this host in its cluster."""
 
-    def __init__(self, files: HostFiles, run: Run, scan: Scan, node: str, request: Request) -> None:
+    def __init__(self, files: HostFiles, run: Run, scan: Scan, node: str, request: ProxmoxRequest) -> None:
         self._files, self._run, self._scan, self._node, self._request = files, run, scan, node, request
         self._began = time.time()
 
-    def look(self) -> Situation:
+    def look(self) -> GuestGpuState:
         return situation_of(
             self._files, self._run, read_host(self._files, self._run, self._scan, self._node), self._request
         )
@@ -153,7 +153,7 @@ class HostDoor:
     def run(self, command: Sequence[str], seconds: float) -> Ran:
         return self._run(command, seconds)
 
-    def end(self, identities: Collection[Identity], grace_seconds: float, deadline: float) -> dict[int, Ending]:
+    def end(self, identities: Collection[Identity], grace_seconds: float, deadline: float) -> dict[int, Outcome]:
         return end(identities, grace_seconds, deadline)
 
     def kill_group(self, control_group: str) -> bool:
@@ -167,13 +167,13 @@ class HostDoor:
         return gave_up(self._request.addresses, self._began)
 
 
-def situation_of(files: HostFiles, run: Run, host: Host, request: Request) -> Situation:
+def situation_of(files: HostFiles, run: Run, host: HostInventory, request: ProxmoxRequest) -> GuestGpuState:
     """A GPU that somebody has is judged by that; only one that nobody has is asked for its memory."""
     guest = guest_of(host, request.vmid)
-    situation = Situation(host, guest, request.addresses)
-    had = {address for held in situation.clients if occupies(held) for address in held.addresses}
+    state = GuestGpuState(host, guest, request.addresses)
+    had = {address for held in state.clients if occupies(held) for address in held.addresses}
     idle = [gpu for gpu in host.gpus if gpu.address in request.addresses and gpu.address not in had]
-    return replace(situation, faults=faults_of(files, run, idle))
+    return replace(state, faults=faults_of(files, run, idle))
 
 
 def kill_group(folder: Path) -> bool:

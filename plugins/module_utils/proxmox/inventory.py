@@ -131,7 +131,7 @@ class GuestHolder:
 
 
 @dataclass(frozen=True)
-class Host:
+class HostInventory:
     """All that was seen at one time. `unread`: processes that could not be looked into, so may hold anything."""
 
     gpus: tuple[HostGpu, ...]

@@ -13,14 +13,14 @@ from ..core.errors import ReleaseError
 from ..core.text import listed
 from ..observe.pci import pci_address
 from ..release.protected import protected_program
-from .inventory import Guest, GuestHolder, Host
+from .inventory import Guest, GuestHolder, HostInventory
 
 CONSENTS = ("none", "processes", "guest_stop", "reset", "reboot")
 """Each includes those before it."""
 
 
 @dataclass(frozen=True)
-class Request:
+class ProxmoxRequest:
     """`addresses`: the GPUs that must be free at the end. `unit`, `user`: which of a container's processes may be ended, by what they are inside."""
 
     vmid: int
@@ -52,10 +52,10 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Situation:
+class GuestGpuState:
     """`faults`: of the wanted GPUs, by address, what keeps one from being free although no process has a context on it."""
 
-    host: Host
+    host: HostInventory
     guest: Guest
     addresses: tuple[str, ...]
     faults: Mapping[str, str] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class Situation:
     def gpus(self) -> str:
         return named(self.addresses)
 
-    def without_guest(self) -> Situation:
+    def without_guest(self) -> GuestGpuState:
         """As it would be with the guest stopped, at worst."""
         left = tuple(held for held in self.host.holders if held.vmid != self.guest.vmid)
         stopped = replace(self.guest, running=False, qemu=None)
@@ -110,18 +110,18 @@ def occupies(held: GuestHolder) -> bool:
     return held.has_context and (program is None or program.kind.counts)
 
 
-def selected(situation: Situation, request: Request) -> tuple[GuestHolder, ...]:
+def selected(state: GuestGpuState, request: ProxmoxRequest) -> tuple[GuestHolder, ...]:
     """The guest's processes that may be ended one by one: all that hold the GPUs, or those of a unit or user inside; never MPS or a display."""
     return tuple(
         held
-        for held in situation.contexts
+        for held in state.contexts
         if protected_program(held.holder) is None
         and (request.unit is None or request.unit in held.inside)
         and (request.user is None or request.user == held.guest_uid)
     )
 
 
-def wanted(host: Host, guest: Guest, gpus: list[str]) -> tuple[str, ...]:
+def wanted(host: HostInventory, guest: Guest, gpus: list[str]) -> tuple[str, ...]:
     """Addresses of the GPUs that were asked for: all of the guest's, or those of them that were named."""
     having = host.gpus_of(guest)
     asked = [pci_address(gpu) for gpu in gpus]
@@ -134,7 +134,7 @@ def wanted(host: Host, guest: Guest, gpus: list[str]) -> tuple[str, ...]:
     return tuple(address for address in having if address in asked) if asked else having
 
 
-def guest_of(host: Host, vmid: int) -> Guest:
+def guest_of(host: HostInventory, vmid: int) -> Guest:
     guest = host.guest(vmid)
     if guest is None:
         ids = ", ".join(str(known.vmid) for known in sorted(host.guests, key=lambda known: known.vmid))

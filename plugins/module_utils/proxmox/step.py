@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, blackwell.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a rung of the ladder is, and the door through which it acts. Private to the collection, may change any time."""
+"""What a step of the escalation is, and the actions that it has on the host. Private to the collection, may change any time."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from typing import Callable, Protocol
 
 from ..observe.identity import Identity
-from ..release.termination import Ending
+from ..release.termination import Outcome
 from .commands import Ran
-from .state import Request, Situation
+from .state import GuestGpuState, ProxmoxRequest
 
 SETTLE_SECONDS = 30.0
 
 
-class Door(Protocol):
-    """All that the ladder does to the host."""
+class HostActions(Protocol):
+    """All that the escalation does to the host."""
 
-    def look(self) -> Situation: ...
+    def look(self) -> GuestGpuState: ...
 
     def now(self) -> float: ...
 
@@ -28,7 +28,7 @@ class Door(Protocol):
 
     def run(self, command: Sequence[str], seconds: float) -> Ran: ...
 
-    def end(self, identities: Collection[Identity], grace_seconds: float, deadline: float) -> dict[int, Ending]: ...
+    def end(self, identities: Collection[Identity], grace_seconds: float, deadline: float) -> dict[int, Outcome]: ...
 
     def kill_group(self, control_group: str) -> bool:
         """Kills what is left in a control group at once; False where nothing was."""
@@ -40,7 +40,7 @@ class Door(Protocol):
 
 
 @dataclass(frozen=True)
-class Halt:
+class Stop:
     """Why nothing further can be tried: the state that it ends in, and the next step."""
 
     state: str
@@ -49,25 +49,25 @@ class Halt:
 
 
 @dataclass(frozen=True)
-class Done:
+class StepResult:
     """`failed`: it could not be done at all. `pending`: what time may still change, until `until`."""
 
     what: str
     until: float
     failed: bool = False
-    halt: Halt | None = None
-    pending: Callable[[Situation], bool] = lambda situation: True
+    stop: Stop | None = None
+    pending: Callable[[GuestGpuState], bool] = lambda state: True
 
 
-class Rung(Protocol):
+class Step(Protocol):
     name: str
 
-    def obstacle(self, situation: Situation, request: Request) -> str | Halt | None:
-        """Why it does not apply here: a sentence, or a halt where what comes after it does not either."""
+    def obstacle(self, state: GuestGpuState, request: ProxmoxRequest) -> str | Stop | None:
+        """Why it does not apply here: a sentence, or a stop where what comes after it does not either."""
 
-    def consent(self, situation: Situation) -> str: ...
+    def consent(self, state: GuestGpuState) -> str: ...
 
-    def plan(self, situation: Situation, request: Request) -> str:
+    def plan(self, state: GuestGpuState, request: ProxmoxRequest) -> str:
         """What it would do."""
 
-    def climb(self, door: Door, situation: Situation, request: Request) -> Done: ...
+    def run(self, host: HostActions, state: GuestGpuState, request: ProxmoxRequest) -> StepResult: ...

@@ -16,7 +16,7 @@ _INITIAL_PID_NAMESPACE = "pid:[4026531836]"  # PROC_PID_INIT_INO of include/linu
 
 
 @dataclass(frozen=True)
-class Place:
+class Visibility:
     """`kind`, `proxmox`: as `Virtualisation` has them."""
 
     root: bool
@@ -35,77 +35,77 @@ class Place:
         return self.initial_pid_namespace and self.kind != "bare_metal"
 
 
-def read_place(virtualisation: Virtualisation, namespace: str = "/proc/self/ns/pid") -> Place:
+def read_place(virtualisation: Virtualisation, namespace: str = "/proc/self/ns/pid") -> Visibility:
     """A pid namespace that cannot be told counts as a container's: the wrong advice is then to ask the host, not to reset a GPU in use."""
     try:
         initial = os.readlink(namespace) == _INITIAL_PID_NAMESPACE
     except OSError:
         initial = False
-    return Place(os.geteuid() == 0, initial, virtualisation.kind, virtualisation.proxmox)
+    return Visibility(os.geteuid() == 0, initial, virtualisation.kind, virtualisation.proxmox)
 
 
 _GUESTS_MODULE = "blackwell.inference.proxmox_gpu_guests"
 
 
-def ask_host(place: Place) -> str:
+def ask_host(visibility: Visibility) -> str:
     """To learn whose unseen memory is."""
-    if place.proxmox:
+    if visibility.proxmox:
         return f"On the Proxmox host run the module {_GUESTS_MODULE}, or set inference_proxmox_host."
     return "On the host of this container run the module blackwell.inference.gpu_release, which sees the processes of all containers."
 
 
-def reset(use: GpuUse, place: Place) -> str:
+def reset(use: GpuUse, visibility: Visibility) -> str:
     """A reset is refused while anything has the GPU open, the driver's own daemons too."""
     idle = "once nothing has the GPU open, nvidia-persistenced and DCGM included"
-    if place.container and place.proxmox:
+    if visibility.container and visibility.proxmox:
         return (
             f"A container may not reset a GPU: on the Proxmox host run the module {_GUESTS_MODULE} with consent reset."
         )
-    if place.container:
+    if visibility.container:
         # The host numbers its GPUs by itself.
         name = use.uuid or use.pci_address or use.index
         return f"A container may not reset a GPU: on its host run `nvidia-smi --gpu-reset -i {name}`, {idle}."
     command = f"Run `nvidia-smi --gpu-reset -i {use.index}` as root, {idle}"
-    if place.guest:
-        return f"{command}; a guest ({place.kind}) may be refused that: then stop it and start it again on its host."
+    if visibility.guest:
+        return (
+            f"{command}; a guest ({visibility.kind}) may be refused that: then stop it and start it again on its host."
+        )
     return f"{command}; on a machine with NVSwitches without `-i {use.index}`."
 
 
-def reboot(place: Place) -> str:
+def reboot(visibility: Visibility) -> str:
     """Of what the GPU hangs on."""
-    if place.container:
+    if visibility.container:
         return "Reboot the host of this container."
-    if place.guest:
-        return (
-            f"Stop this guest ({place.kind}) and start it again on its host; where that does not help, reboot the host."
-        )
+    if visibility.guest:
+        return f"Stop this guest ({visibility.kind}) and start it again on its host; where that does not help, reboot the host."
     return "Reboot this machine; where that does not help, switch its power off for half a minute."
 
 
-def reboot_kernel(place: Place) -> str:
+def reboot_kernel(visibility: Visibility) -> str:
     """Of the kernel that a process is stuck in."""
-    return "Reboot the host of this container." if place.container else "Reboot this machine."
+    return "Reboot the host of this container." if visibility.container else "Reboot this machine."
 
 
-def recover(use: GpuUse, place: Place) -> str:
+def recover(use: GpuUse, visibility: Visibility) -> str:
     """What the driver's recovery action comes to."""
     if use.recovery_action == "recover_imex":
         return "Restart nvidia-imex on all machines of the GPU's IMEX domain, then look again."
     if use.recovery_action in REBOOT_ACTIONS:
-        return reboot(place)
-    return reset(use, place)
+        return reboot(visibility)
+    return reset(use, visibility)
 
 
 REBOOT_ACTIONS = ("node_reboot", "system_reboot")
 
 
-def make_nvml_answer(reading: UseReading, place: Place) -> str:
+def make_nvml_answer(reading: UseReading, visibility: Visibility) -> str:
     if reading.absent:
         return "Run this on the machine that has the cards."
     if reading.driver_hung:
-        return reboot(place)
+        return reboot(visibility)
     if reading.refused != LIB_RM_VERSION_MISMATCH:
         return "Until NVML answers nothing is known of the GPUs: once what the reason names is put right, look again."
-    if place.container:
+    if visibility.container:
         return "Install the host's driver version in this container, then look again."
     return "Reload the NVIDIA kernel module, or reboot this machine, then look again."

@@ -24,7 +24,7 @@ from ..observe.virtualisation import ask_systemd
 from .host import LocalHost
 from .proof import Proof
 from .request import ReleaseRequest, uid_of
-from .snapshot import Look
+from .snapshot import Snapshot
 
 REFUSAL = "The GPUs are not free:"
 _POLL_SECONDS = 2.0
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = Commands()
     try:
         host = LocalHost(request, commands.run_command, ask_systemd(commands))
-        proof = wait_until_free(host.look, options.deadline)
+        proof = wait_until_free(host.snapshot, options.deadline)
     except SystemdSilent as silence:
         return _let_pass(str(silence).rstrip("."))
     except InferenceError as error:
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def wait_until_free(
-    look: Callable[[], Look],
+    snapshot: Callable[[], Snapshot],
     deadline_seconds: float,
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
@@ -83,7 +83,7 @@ def wait_until_free(
     """The first proof that they are free, or the last one in time: the exit of a process with hundreds of GB pinned takes tens of seconds."""
     end = now() + deadline_seconds
     while True:
-        seen = look()
+        seen = snapshot()
         proof = seen.proof
         settled = proof.state in ("released", "unproven") or not seen.may_empty
         if settled or now() + _POLL_SECONDS > end:

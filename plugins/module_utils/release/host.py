@@ -21,11 +21,11 @@ from ..observe.systemd import Run, show_properties
 from ..observe.virtualisation import read_virtualisation
 from . import termination
 from .advice import read_place
-from .kernel_faults import Evidence, read_evidence
+from .kernel_faults import KernelEvidence, read_evidence
 from .ownership import Selection, selection
 from .request import ReleaseRequest
-from .snapshot import Look, look_at
-from .termination import Ending
+from .snapshot import Snapshot, take_snapshot
+from .termination import Outcome
 
 _PROPERTIES = ("ActiveState", "ControlGroup", "ControlPID", "MainPID", "ExecMainStartTimestamp")
 
@@ -41,7 +41,7 @@ class LocalHost:
         self._place = read_place(read_virtualisation(self._files, detected_virtualisation))
         self._select(self._unit)  # what makes no sense is refused before anything is looked at
 
-    def look(self, survivors: Collection[int] = ()) -> Look:
+    def snapshot(self, survivors: Collection[int] = ()) -> Snapshot:
         """NVML goes first: its own process has the GPUs open, and is gone when holders are looked for. The unit goes last: systemd may start it at
         any time, and whoever was found after that belongs to the start that is told of then.
         """
@@ -52,16 +52,16 @@ class LocalHost:
             read_gpu_nodes(), tuple(request.environment), request.scan_timeout_seconds, listed=sorted(listed)
         )
         selected = self._select(self._read_unit())
-        return look_at(reading, scan, self._place, selected, request.gpus, request.idle_memory_bytes, survivors)
+        return take_snapshot(reading, scan, self._place, selected, request.gpus, request.idle_memory_bytes, survivors)
 
-    def evidence(self, look: Look) -> Evidence:
+    def evidence(self, snapshot: Snapshot) -> KernelEvidence:
         """Of the selected GPUs; of all where NVML does not tell which is where."""
-        addresses = [gpu.pci_address for gpu in look.reading.gpus if gpu.index in look.selected]
+        addresses = [gpu.pci_address for gpu in snapshot.reading.gpus if gpu.index in snapshot.selected]
         known = [address for address in addresses if address is not None]
         since = self._request.evidence_since or self._unit.get("ExecMainStartTimestamp") or None
         return read_evidence(read_kernel_log(since), known if known and len(known) == len(addresses) else None)
 
-    def end(self, identities: Iterable[Identity], grace_seconds: float, deadline: float) -> dict[int, Ending]:
+    def end(self, identities: Iterable[Identity], grace_seconds: float, deadline: float) -> dict[int, Outcome]:
         return termination.end(identities, grace_seconds, deadline)
 
     def remove(self, segment: Segment) -> bool:

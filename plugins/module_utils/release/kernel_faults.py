@@ -57,8 +57,8 @@ class Fault:
         return self.what
 
     def as_dict(self) -> dict[str, Any]:
-        place = {"kind": self.kind, "pci_address": self.pci_address}
-        return {**place, "what": self.what, "time": iso(self.time_seconds), "line": self.line}
+        visibility = {"kind": self.kind, "pci_address": self.pci_address}
+        return {**visibility, "what": self.what, "time": iso(self.time_seconds), "line": self.line}
 
 
 def broken_gpus(entries: Sequence[KernelEntry], selected: Collection[str] | None) -> Iterator[Fault]:
@@ -78,11 +78,11 @@ def broken_gpus(entries: Sequence[KernelEntry], selected: Collection[str] | None
         elif "fallen off the bus" in message and not XID.search(message):
             yield Fault("bus", address, "GPU has fallen off the bus", xids.POWER_OFF, *rest)
         elif device and (selected is not None or device["driver"] == "nvidia"):
-            place = pci_address(device["address"])
+            visibility = pci_address(device["address"])
             if GAVE_UP.search(message):
-                yield Fault("reset", place, "GPU did not come back from a reset", xids.POWER_OFF, *rest)
+                yield Fault("reset", visibility, "GPU did not come back from a reset", xids.POWER_OFF, *rest)
             elif "device inaccessible" in message:
-                yield Fault("bus", place, "GPU does not answer on the bus", xids.POWER_OFF, *rest)
+                yield Fault("bus", visibility, "GPU does not answer on the bus", xids.POWER_OFF, *rest)
 
 
 def _driver_numbers(entries: Sequence[KernelEntry]) -> dict[str, str]:
@@ -126,8 +126,8 @@ class Xid:
         return f"Xid {self.number} ({self.what})"
 
     def as_dict(self) -> dict[str, Any]:
-        place = {"number": self.number, "pci_address": self.pci_address}
-        return {**place, "kind": self.kind, "what": self.what, "time": iso(self.time_seconds), "line": self.line}
+        visibility = {"number": self.number, "pci_address": self.pci_address}
+        return {**visibility, "kind": self.kind, "what": self.what, "time": iso(self.time_seconds), "line": self.line}
 
 
 Trouble = Union[Xid, Fault]
@@ -135,7 +135,7 @@ AnyTrouble = TypeVar("AnyTrouble", Xid, Fault, Trouble)
 
 
 @dataclass(frozen=True)
-class Evidence:
+class KernelEvidence:
     """`readable` false: no kernel log could be read, and the absence of faults proves nothing. `why_not`: a sentence on what is not known."""
 
     since: str | None
@@ -180,13 +180,13 @@ class Evidence:
     def _cure(self) -> str:
         numbers = {(fault.number, fault.pci_address) for fault in self.hardware if isinstance(fault, Xid)}
         # The state of the firmware that both leave was seen to outlive warm reboots.
-        if any((119, place) in numbers and number == 154 for number, place in numbers):
+        if any((119, visibility) in numbers and number == 154 for number, visibility in numbers):
             return xids.POWER_OFF
         order = list(CURES)
         return max((fault.cure for fault in self.hardware if fault.cure), key=order.index)
 
 
-def read_evidence(log: KernelLog, pci_addresses: Collection[str] | None = None) -> Evidence:
+def read_evidence(log: KernelLog, pci_addresses: Collection[str] | None = None) -> KernelEvidence:
     """The evidence of a log on the GPUs at these addresses ("0000:c1:00.0", any case, with or without domain and function); None: on all GPUs.
 
     Of what recurs on a GPU the newest is kept: a cure has to be later than that. Of the driver's wishes (154) only the last one holds.
@@ -197,11 +197,11 @@ def read_evidence(log: KernelLog, pci_addresses: Collection[str] | None = None) 
     for entry in entries:
         match = XID.search(entry.message)
         if match and _concerns(pci_address(match.group(1)), selected):
-            number, place = int(match.group(2)), pci_address(match.group(1))
+            number, visibility = int(match.group(2)), pci_address(match.group(1))
             meaning = meaning_of(number, match.group(3))
             line = entry.message[:LINE_CHARACTERS]
-            found[number, place, "" if number == 154 else meaning.kind] = Xid(
-                number, place, meaning.kind, meaning.what, meaning.cure, entry.time_seconds, line
+            found[number, visibility, "" if number == 154 else meaning.kind] = Xid(
+                number, visibility, meaning.kind, meaning.what, meaning.cure, entry.time_seconds, line
             )
     lost = {xid.pci_address for xid in found.values() if xid.number == 79}
     faults: dict[tuple[str, str | None, str], Fault] = {}
@@ -209,7 +209,7 @@ def read_evidence(log: KernelLog, pci_addresses: Collection[str] | None = None) 
         said_by_xid = fault.kind == "bus" and fault.pci_address in lost
         if _concerns(fault.pci_address, selected) and not said_by_xid:
             faults[fault.kind, fault.pci_address, fault.what] = fault
-    return Evidence(log.since, log.readable, _in_order(found.values()), _in_order(faults.values()), log.why_not)
+    return KernelEvidence(log.since, log.readable, _in_order(found.values()), _in_order(faults.values()), log.why_not)
 
 
 def _in_order(troubles: Iterable[AnyTrouble]) -> tuple[AnyTrouble, ...]:

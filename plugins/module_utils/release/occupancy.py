@@ -14,7 +14,7 @@ from .ownership import Judgement
 
 
 @dataclass(frozen=True)
-class Claim:
+class Occupancy:
     """`blocks`: no GPU of `gpus` is free while the process lives. `tolerated`: it may stay, so its memory does not count; one that neither blocks
     nor is tolerated (a display, an MPS server) holds a GPU by its memory alone. `memory`: index of each GPU on which NVML lists it, to its bytes
     there (None: not told). `presumed`: only an open nvidia-uvm speaks for a context, which NVML, that lists others, does not: it blocks while more of the
@@ -43,7 +43,7 @@ class Claim:
         return (self.blocks and not self.presumed and self.holds(gpu)) or (gpu in self.memory and not self.tolerated)
 
 
-def claim_of(holder: Holder, judgement: Judgement, gpus: Sequence[GpuUse], survived_kill: bool = False) -> Claim:
+def claim_of(holder: Holder, judgement: Judgement, gpus: Sequence[GpuUse], survived_kill: bool = False) -> Occupancy:
     """What `holder` means for `gpus`. CUDA opens more GPUs than it uses, so where NVML lists it, that and its mappings tell which."""
     devices = {gpu.device: gpu.index for gpu in gpus if gpu.device is not None}
     opened = {devices[name]: how for name, how in holder.devices.items() if name in devices}
@@ -52,7 +52,7 @@ def claim_of(holder: Holder, judgement: Judgement, gpus: Sequence[GpuUse], survi
         held = listed | {index for index, how in opened.items() if "mapping" in how}
     else:
         held = set(opened) or {gpu.index for gpu in gpus}
-    return Claim(
+    return Occupancy(
         holder.identity.pid,
         holder.name,
         frozenset(held),

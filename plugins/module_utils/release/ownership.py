@@ -94,7 +94,7 @@ def concerns(holder: Holder, gpus: Gpus) -> bool:
     return bool(nodes & gpus.nodes or gpus.indices & set(holder.gpu_memory_bytes))
 
 
-def judge(holder: Holder, selected: Selection, gpus: Gpus) -> Judgement:
+def owner_of(holder: Holder, selected: Selection, gpus: Gpus) -> Judgement:
     """The first rule that speaks; what protects comes before what selects."""
     blocks = _has_context(holder, gpus)
     allowed = _allowed_by(holder, selected.allow)

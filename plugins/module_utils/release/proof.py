@@ -15,9 +15,9 @@ from typing import Any
 
 from ..observe.nvml.usage import GpuUse, UseReading
 from . import advice
-from .advice import Place
-from .gpu_status import RELEASED, Case, Finding, findings, worst
-from .occupancy import Claim
+from .advice import Visibility
+from .gpu_status import RELEASED, Case, GpuStatus, findings, worst_status
+from .occupancy import Occupancy
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class GpuProof:
     """One GPU. `memory_seen_bytes`: of processes that NVML lists; `memory_unseen_bytes`: the rest of what is used, None where it cannot be told."""
 
     use: GpuUse
-    finding: Finding
+    finding: GpuStatus
     memory_seen_bytes: int
     memory_unseen_bytes: int | None
     idle_memory_bytes: int
@@ -54,7 +54,7 @@ class GpuProof:
 class Proof:
     """All GPUs: the worst state, its reason and what to do about it (None when all are released)."""
 
-    finding: Finding
+    finding: GpuStatus
     gpus: tuple[GpuProof, ...] = ()
 
     @property
@@ -70,11 +70,11 @@ class Proof:
         return self.finding.next_step
 
 
-def judge(
+def prove_free(
     reading: UseReading,
     selected: Collection[int],
-    claims: Sequence[Claim],
-    place: Place,
+    occupancies: Sequence[Occupancy],
+    visibility: Visibility,
     idle_memory_bytes: int,
     left_out: int = 0,
     broken_off: str | None = None,
@@ -84,10 +84,10 @@ def judge(
     """
     if reading.driver_error is not None:
         state = "needs_reboot" if reading.driver_hung else "unproven"
-        return Proof(Finding(state, reading.driver_error, advice.make_nvml_answer(reading, place)))
+        return Proof(GpuStatus(state, reading.driver_error, advice.make_nvml_answer(reading, visibility)))
     known = {use.index: use for use in reading.gpus}
     gpus = tuple(
-        _judge_gpu(known.get(index) or _gone(index), claims, place, idle_memory_bytes, left_out, broken_off)
+        _judge_gpu(known.get(index) or _gone(index), occupancies, visibility, idle_memory_bytes, left_out, broken_off)
         for index in sorted(selected)
     )
     return Proof(_of_all(gpus), gpus)
@@ -95,20 +95,20 @@ def judge(
 
 def _judge_gpu(
     use: GpuUse,
-    claims: Sequence[Claim],
-    place: Place,
+    occupancies: Sequence[Occupancy],
+    visibility: Visibility,
     idle_memory_bytes: int,
     left_out: int,
     broken_off: str | None,
 ) -> GpuProof:
     limit = idle_limit(use, idle_memory_bytes)
-    here = tuple(claim for claim in claims if claim.holds(use.index))
+    here = tuple(occupancy for occupancy in occupancies if occupancy.holds(use.index))
     sizes = list((use.processes or {}).values())
     seen = sum(size for size in sizes if size is not None)
     told = use.memory_used_bytes is not None and use.processes is not None and None not in sizes
     unseen = max((use.memory_used_bytes or 0) - seen, 0) if told else None
-    found = findings(Case(use, here, place, limit, left_out, broken_off))
-    return GpuProof(use, worst(found), seen, unseen, limit)
+    found = findings(Case(use, here, visibility, limit, left_out, broken_off))
+    return GpuProof(use, worst_status(found), seen, unseen, limit)
 
 
 def idle_limit(use: GpuUse, idle_memory_bytes: int) -> int:
@@ -126,24 +126,24 @@ def _gone(index: int) -> GpuUse:
     )
 
 
-def _of_all(gpus: Sequence[GpuProof]) -> Finding:
+def _of_all(gpus: Sequence[GpuProof]) -> GpuStatus:
     if not gpus:
-        return Finding("unproven", "No GPU was looked at.", "Name at least one GPU in gpus, or none for all of them.")
-    finding = worst([gpu.finding for gpu in gpus])
+        return GpuStatus("unproven", "No GPU was looked at.", "Name at least one GPU in gpus, or none for all of them.")
+    finding = worst_status([gpu.finding for gpu in gpus])
     alike = [f"GPU {gpu.use.index}" for gpu in gpus if gpu.state == finding.state and gpu.finding is not finding]
     if finding.state == RELEASED.state or not alike:
         return finding
-    return Finding(finding.state, f"{finding.why} In the same state: {', '.join(alike)}.", finding.next_step)
+    return GpuStatus(finding.state, f"{finding.why} In the same state: {', '.join(alike)}.", finding.next_step)
 
 
 @dataclass(frozen=True)
-class Window:
+class ConsecutiveReadings:
     """`wanted`: how many free readings in a row are the proof; `free`: how many there were up to now."""
 
     wanted: int
     free: int = 0
 
-    def after(self, proof: Proof) -> Window:
+    def after(self, proof: Proof) -> ConsecutiveReadings:
         return replace(self, free=self.free + 1 if proof.state == RELEASED.state else 0)
 
     @property
@@ -157,5 +157,5 @@ class Window:
         why = f"The GPUs were found free in the last {self.free} readings when the time was up: {self.wanted} in a row were expected."
         return replace(
             last,
-            finding=Finding("unproven", why, "Raise deadline_seconds, or see what opens the GPUs again and again."),
+            finding=GpuStatus("unproven", why, "Raise deadline_seconds, or see what opens the GPUs again and again."),
         )

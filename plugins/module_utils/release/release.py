@@ -12,22 +12,22 @@ from ..core.errors import ReleaseError
 from ..observe.files import Unread
 from ..observe.identity import Identity
 from ..observe.memory import Segment
-from .kernel_faults import Evidence
-from .proof import GpuProof, Proof, Window
+from .kernel_faults import KernelEvidence
+from .proof import ConsecutiveReadings, GpuProof, Proof
 from .report import Leftover, ReleaseReport, obstacles
 from .request import ReleaseRequest
-from .snapshot import Held, Look
-from .termination import Ending
+from .snapshot import HeldBy, Snapshot
+from .termination import Outcome
 
 
-class Host(Protocol):
+class ReleaseHost(Protocol):
     """The door to the machine; in a unit test a script of looks."""
 
-    def look(self, survivors: Collection[int] = ()) -> Look: ...
+    def snapshot(self, survivors: Collection[int] = ()) -> Snapshot: ...
 
-    def evidence(self, look: Look) -> Evidence: ...
+    def evidence(self, snapshot: Snapshot) -> KernelEvidence: ...
 
-    def end(self, identities: Iterable[Identity], grace_seconds: float, deadline: float) -> dict[int, Ending]: ...
+    def end(self, identities: Iterable[Identity], grace_seconds: float, deadline: float) -> dict[int, Outcome]: ...
 
     def remove(self, segment: Segment) -> bool: ...
 
@@ -36,20 +36,25 @@ class Host(Protocol):
     def sleep(self, seconds: float) -> None: ...
 
 
-def list_holders(host: Host, request: ReleaseRequest) -> ReleaseReport:
+def list_holders(host: ReleaseHost, request: ReleaseRequest) -> ReleaseReport:
     """One look; nothing is touched."""
-    look = host.look()
-    evidence = host.evidence(look)
-    found = tuple(Leftover(segment) for segment in _leftovers(look, request))
+    snapshot = host.snapshot()
+    evidence = host.evidence(snapshot)
+    found = tuple(Leftover(segment) for segment in _leftovers(snapshot, request))
     return ReleaseReport(
-        look.proof, obstacles(look, evidence), tuple(look.held.values()), evidence, _unread(look, evidence), found
+        snapshot.proof,
+        obstacles(snapshot, evidence),
+        tuple(snapshot.held.values()),
+        evidence,
+        _unread(snapshot, evidence),
+        found,
     )
 
 
-def release(host: Host, request: ReleaseRequest) -> ReleaseReport:
+def release(host: ReleaseHost, request: ReleaseRequest) -> ReleaseReport:
     """Ends what is ours and waits for the proof, at most `deadline_seconds`. A hardware fault in the kernel log ends it before anything is touched."""
     deadline = host.now() + request.deadline_seconds
-    first = host.look()
+    first = host.snapshot()
     evidence = host.evidence(first)
     if evidence.hardware:
         held = tuple(first.held.values())
@@ -60,8 +65,8 @@ def release(host: Host, request: ReleaseRequest) -> ReleaseReport:
         raise ReleaseError(
             f"Looking for holders took longer than deadline_seconds, {request.deadline_seconds:g}. Nothing was signalled; raise it."
         )
-    endings = host.end((held.holder.identity for held in first.ours), request.grace_seconds, deadline)
-    last, proof = _prove(host, request, deadline, endings)
+    outcomes = host.end((held.holder.identity for held in first.ours), request.grace_seconds, deadline)
+    last, proof = _prove(host, request, deadline, outcomes)
     removed = tuple(Leftover(segment, host.remove(segment)) for segment in _leftovers(last, request))
     return ReleaseReport(
         proof=proof,
@@ -70,50 +75,52 @@ def release(host: Host, request: ReleaseRequest) -> ReleaseReport:
         evidence=evidence,
         unread=_unread(last, evidence),
         leftovers=removed,
-        endings=endings,
+        outcomes=outcomes,
         acted=True,
     )
 
 
-def _prove(host: Host, request: ReleaseRequest, deadline: float, endings: dict[int, Ending]) -> tuple[Look, Proof]:
-    survivors = [pid for pid, ending in endings.items() if ending.outcome == "survived_kill"]
-    window = Window(request.polls)
+def _prove(
+    host: ReleaseHost, request: ReleaseRequest, deadline: float, outcomes: dict[int, Outcome]
+) -> tuple[Snapshot, Proof]:
+    survivors = [pid for pid, outcome in outcomes.items() if outcome.outcome == "survived_kill"]
+    window = ConsecutiveReadings(request.polls)
     while True:
-        look = host.look(survivors)
-        proof = look.proof
+        snapshot = host.snapshot(survivors)
+        proof = snapshot.proof
         window = window.after(proof)
-        if window.proven or _will_not_change(look) or host.now() + request.poll_seconds > deadline:
-            return look, window.conclude(proof)
+        if window.proven or _will_not_change(snapshot) or host.now() + request.poll_seconds > deadline:
+            return snapshot, window.conclude(proof)
         host.sleep(request.poll_seconds)
 
 
-def _will_not_change(look: Look) -> bool:
+def _will_not_change(snapshot: Snapshot) -> bool:
     """Memory is given back late, and by processes that are gone NVML may list them still; one that is seen and not to be ended, and a card that wants
     a reset, stay.
     """
-    waiting = [gpu for gpu in look.proof.gpus if gpu.state != "released"]
-    return bool(waiting or not look.proof.gpus) and all(_stays(gpu, look) for gpu in waiting)
+    waiting = [gpu for gpu in snapshot.proof.gpus if gpu.state != "released"]
+    return bool(waiting or not snapshot.proof.gpus) and all(_stays(gpu, snapshot) for gpu in waiting)
 
 
-def _stays(gpu: GpuProof, look: Look) -> bool:
+def _stays(gpu: GpuProof, snapshot: Snapshot) -> bool:
     if gpu.state == "needs_reboot" or not gpu.use.in_order:
         return True
-    return gpu.state == "held" and any(held.claim.keeps(gpu.use.index) for held in look.held.values())
+    return gpu.state == "held" and any(held.occupancy.keeps(gpu.use.index) for held in snapshot.held.values())
 
 
-def _later(first: Look, last: Look) -> tuple[Held, ...]:
+def _later(first: Snapshot, last: Snapshot) -> tuple[HeldBy, ...]:
     """Who was not there at first. What is ours among them was started again by something."""
     known = {held.holder.identity for held in first.held.values()}
     return tuple(held for held in last.held.values() if held.holder.identity not in known)
 
 
-def _leftovers(look: Look, request: ReleaseRequest) -> list[Segment]:
+def _leftovers(snapshot: Snapshot, request: ReleaseRequest) -> list[Segment]:
     """Shared memory of the service's user that nobody has any more; none of root's, who is everybody's."""
     if not request.leftovers or not request.uid or request.uid < 0:
         return []
-    return [item for item in look.scan.segments if item.uid == request.uid and not item.referenced]
+    return [item for item in snapshot.scan.segments if item.uid == request.uid and not item.referenced]
 
 
-def _unread(look: Look, evidence: Evidence) -> tuple[Unread, ...]:
+def _unread(snapshot: Snapshot, evidence: KernelEvidence) -> tuple[Unread, ...]:
     log = (Unread("kernel log", evidence.why_not),) if evidence.why_not else ()
-    return (*look.reading.unread, *look.scan.unread, *log)
+    return (*snapshot.reading.unread, *snapshot.scan.unread, *log)

@@ -13,11 +13,11 @@ from ..core.text import iso
 from ..deploy.installed import user_name
 from ..observe.files import Unread, legible
 from ..observe.memory import Segment
-from .gpu_status import Finding
-from .kernel_faults import Evidence
+from .gpu_status import GpuStatus
+from .kernel_faults import KernelEvidence
 from .proof import Proof
-from .snapshot import Held, Look
-from .termination import Ending
+from .snapshot import HeldBy, Snapshot
+from .termination import Outcome
 
 SCHEMA = 1
 
@@ -38,22 +38,22 @@ class Leftover:
 
 @dataclass(frozen=True)
 class ReleaseReport:
-    """`proof`: of the last look. `held`: who was listed first and what appeared later. `endings`: by pid; empty when nothing was to be ended."""
+    """`proof`: of the last look. `held`: who was listed first and what appeared later. `outcomes`: by pid; empty when nothing was to be ended."""
 
     proof: Proof
     obstacles: tuple[Obstacle, ...]
-    held: tuple[Held, ...]
-    evidence: Evidence
+    held: tuple[HeldBy, ...]
+    evidence: KernelEvidence
     unread: tuple[Unread, ...]
     leftovers: tuple[Leftover, ...] = ()
-    endings: Mapping[int, Ending] = field(default_factory=dict)
+    outcomes: Mapping[int, Outcome] = field(default_factory=dict)
     acted: bool = False
 
     @property
-    def finding(self) -> Finding:
+    def finding(self) -> GpuStatus:
         """A hardware fault goes before all: what was not to be started on is not to be called free."""
         if self.evidence.hardware:
-            return Finding(self.proof.state, self.evidence.why, self.evidence.next_step)
+            return GpuStatus(self.proof.state, self.evidence.why, self.evidence.next_step)
         return self.proof.finding
 
     @property
@@ -68,7 +68,7 @@ class ReleaseReport:
     def changes(self) -> bool:
         """Whether anything was ended or removed; of a look alone, whether it would be."""
         if self.acted:
-            return any(ending.signals for ending in self.endings.values()) or any(
+            return any(outcome.signals for outcome in self.outcomes.values()) or any(
                 item.removed for item in self.leftovers
             )
         return bool(self.selected or self.leftovers)
@@ -91,18 +91,18 @@ class ReleaseReport:
             "unread": [asdict(item) for item in self.unread],
         }
 
-    def _outcome(self, held: Held) -> str | None:
+    def _outcome(self, held: HeldBy) -> str | None:
         """None of what was only listed."""
         if not self.acted:
             return None
-        ending = self.endings.get(held.pid)
-        if ending is not None:
-            return ending.outcome
+        outcome = self.outcomes.get(held.pid)
+        if outcome is not None:
+            return outcome.outcome
         return "respawned" if held.ours else held.judgement.owner
 
-    def _holder(self, held: Held) -> dict[str, Any]:
+    def _holder(self, held: HeldBy) -> dict[str, Any]:
         holder, identity = held.holder, held.holder.identity
-        ending = self.endings.get(held.pid)
+        outcome = self.outcomes.get(held.pid)
         return {
             "pid": identity.pid,
             "namespace_pids": list(holder.namespace_pids),
@@ -112,27 +112,27 @@ class ReleaseReport:
             "uid": identity.uid,
             "start_ticks": identity.start_ticks,
             "started": iso(holder.started),
-            "state": ending.state if ending is not None and ending.state else holder.state,
+            "state": outcome.state if outcome is not None and outcome.state else holder.state,
             "live_threads": holder.live_threads,
             "parent_pid": holder.parent_pid,
             "unit": holder.unit,
             "control_group": identity.control_group,
             "container": holder.container,
             "devices": {name: list(how) for name, how in holder.devices.items()},
-            "gpus": sorted(held.claim.gpus),
+            "gpus": sorted(held.occupancy.gpus),
             "gpu_memory_bytes": {str(index): size for index, size in holder.gpu_memory_bytes.items()},
             "owner": held.judgement.owner,
             "why": held.judgement.why,
-            "blocks": held.judgement.blocks and not held.claim.presumed,
+            "blocks": held.judgement.blocks and not held.occupancy.presumed,
             "outcome": self._outcome(held),
-            "signals": list(ending.signals) if ending is not None else [],
-            "wait_channel": ending.wait_channel if ending is not None else None,
+            "signals": list(outcome.signals) if outcome is not None else [],
+            "wait_channel": outcome.wait_channel if outcome is not None else None,
         }
 
 
-def obstacles(look: Look, evidence: Evidence) -> tuple[Obstacle, ...]:
+def obstacles(snapshot: Snapshot, evidence: KernelEvidence) -> tuple[Obstacle, ...]:
     """Judged as if the running unit were stopped and what is ours were gone, so that it can be told before anything is."""
-    proof = look.proof_without([pid for pid, held in look.held.items() if held.leaves])
+    proof = snapshot.proof_without([pid for pid, held in snapshot.held.items() if held.leaves])
     others = (gpu.finding for gpu in proof.gpus if gpu.state != proof.state)
     told = {f"{finding.why} {finding.next_step}": finding.state for finding in (proof.finding, *others) if finding.why}
     faults = evidence.sentence()

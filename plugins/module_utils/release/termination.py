@@ -25,7 +25,7 @@ _NOBODY = (errno.ESRCH, errno.EINVAL, errno.ENOENT)  # the latter two: the numbe
 _NO_CALL = (errno.ENOSYS, errno.EPERM)  # EPERM: a filter of system calls that does not know this one
 
 
-class Processes(Protocol):
+class ProcessHandles(Protocol):
     def now(self) -> float:
         """Seconds of the clock that `ended` goes by."""
 
@@ -108,7 +108,7 @@ def _unsafe(seen: str) -> str:
 
 
 @dataclass(frozen=True)
-class Ending:
+class Outcome:
     """`outcome`: exited, survived_kill, vanished, changed_identity or protected. `signals`: those that were sent, in order.
 
     `vanished`: gone before the first signal. `changed_identity`: another start time, control group, user or executable than when it was listed, seen
@@ -126,8 +126,8 @@ def end(
     identities: Iterable[Identity],
     grace_seconds: float,
     deadline: float,
-    processes: Processes | None = None,
-) -> dict[int, Ending]:
+    processes: ProcessHandles | None = None,
+) -> dict[int, Outcome]:
     """Ends processes; the result is by pid. `deadline` is a time of time.monotonic(), and it waits for survivors until then.
 
     KILL comes after the grace, and early enough to leave half of the time for what follows: the kernel gives back hundreds of GB of pinned memory in
@@ -151,16 +151,16 @@ def end(
         work.tell_survivors()
     finally:
         work.close()
-    return work.endings
+    return work.outcomes
 
 
 class _Work:
     """The processes that still live, by descriptor, and what became of the others."""
 
-    def __init__(self, door: Processes) -> None:
+    def __init__(self, door: ProcessHandles) -> None:
         self.door = door
         self.living: dict[int, Identity] = {}
-        self.endings: dict[int, Ending] = {}
+        self.outcomes: dict[int, Outcome] = {}
         self.sent: dict[int, tuple[str, ...]] = {}
         self.descriptors: list[int] = []
 
@@ -169,7 +169,7 @@ class _Work:
         for pid, identity in wanted.items():
             descriptor = None if pid in spared else self.door.open(pid)
             if descriptor is None:
-                self.endings[pid] = Ending("protected" if pid in spared else "vanished")
+                self.outcomes[pid] = Outcome("protected" if pid in spared else "vanished")
             else:
                 self.living[descriptor] = identity
                 self.descriptors.append(descriptor)
@@ -223,7 +223,7 @@ class _Work:
     def _finish(self, descriptor: int, outcome: str, standing: Standing | None = None) -> None:
         pid = self.living.pop(descriptor).pid
         told = (standing.wait_channel, standing.state) if standing else (None, None)
-        self.endings[pid] = Ending(outcome, self.sent.get(pid, ()), *told)
+        self.outcomes[pid] = Outcome(outcome, self.sent.get(pid, ()), *told)
 
 
 def is_same(listed: Identity, now: Identity) -> bool:

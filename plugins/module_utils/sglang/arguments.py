@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core.errors import EngineError
-from .dialect import COMPANIONS, FLAG_OF, Dialect, flags_of
+from .dialect import COMPANIONS, FLAG_NAMES, Dialect, flags_of
 from .flags.changes import RENAMED, SUCCESSORS
 from .flags.table import Flag, FlagTable, versions_with
 from .version import EngineVersion
@@ -30,7 +30,7 @@ _GONE_VALUES = {("kv-cache-dtype", "fp4_e2m1"): ("0.5.17", "fp4_mx_block16")}
 # Flags that planning decides, by every name that they have had, and the key of inference_serving.
 _PLANNED = {
     name: key
-    for key, rows in FLAG_OF.items()
+    for key, rows in FLAG_NAMES.items()
     for _since, flag in rows
     for name in (flag, *COMPANIONS.get(flag, ()))
     if flag not in _OWN

@@ -50,7 +50,7 @@ def dialect_for(version_text: Any) -> Dialect:
 
 
 # serving key -> (first version, flag), oldest first
-FLAG_OF: Mapping[str, tuple[tuple[str, str], ...]] = {
+FLAG_NAMES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "device": (("0.5.5", "device"),),
     "tp": (("0.5.5", "tp-size"),),
     "pp": (("0.5.5", "pp-size"),),
@@ -92,7 +92,7 @@ def flag_names(version: EngineVersion) -> dict[str, str]:
     """The flag of each serving key in this version."""
     return {
         key: [flag for since, flag in rows if EngineVersion.parse(since) <= version][-1]
-        for key, rows in FLAG_OF.items()
+        for key, rows in FLAG_NAMES.items()
     }
 
 

@@ -45,7 +45,7 @@ _BACKENDS_SINCE_0_5_17 = (
 _BACKENDS_SINCE_0_5_20 = _BACKENDS_SINCE_0_5_17[:3]  # cutlass_mla went
 
 # field -> (first version, value), oldest first
-QUIRKS: dict[str, tuple[tuple[str, Any], ...]] = {
+SIZING_HISTORY: dict[str, tuple[tuple[str, Any], ...]] = {
     "gpu_brackets": (("0.5.5", _BRACKETS_SINCE_0_5_5), ("0.5.20", _BRACKETS_SINCE_0_5_20)),
     "backend_pages": (
         ("0.5.5", _BACKENDS_SINCE_0_5_5),
@@ -163,7 +163,7 @@ QUIRKS: dict[str, tuple[tuple[str, Any], ...]] = {
 
 def sizing_rules(version: EngineVersion) -> SizingRules:
     """The rules of one version: of each quirk the youngest value that is not newer than it."""
-    values = {field: _value_at(rows, version) for field, rows in QUIRKS.items()}
+    values = {field: _value_at(rows, version) for field, rows in SIZING_HISTORY.items()}
     return SizingRules(engine_version=version.text, **values)
 
 

@@ -19,7 +19,7 @@ ONLY_RANK = "TP0"
 
 
 @dataclass(frozen=True)
-class Pool:
+class LoggedPool:
     """A KV pool on the GPU. `label` is Full or SWA for the two of a sliding-window hybrid, since 0.5.17."""
 
     tokens: int
@@ -53,7 +53,7 @@ class Graph:
 
 
 @dataclass(frozen=True)
-class HostPool:
+class LoggedHostPool:
     """A pool in host memory. Its tokens and its label are logged since 0.5.17; side pools (states, indexer keys) have always had a name."""
 
     size_bytes: int
@@ -74,17 +74,17 @@ class Rank:
     weights_bytes: int | None = None
     draft_weights_bytes: int | None = None
     reserve_bytes: int = 0
-    pools: tuple[Pool, ...] = ()
-    draft_pools: tuple[Pool, ...] = ()
+    pools: tuple[LoggedPool, ...] = ()
+    draft_pools: tuple[LoggedPool, ...] = ()
     sliding: Sliding | None = None
     states: States | None = None
     pool_end_free_bytes: int | None = None
     graphs: tuple[Graph, ...] = ()
-    host_pools: tuple[HostPool, ...] = ()
-    host_side_pools: tuple[HostPool, ...] = ()
+    host_pools: tuple[LoggedHostPool, ...] = ()
+    host_side_pools: tuple[LoggedHostPool, ...] = ()
 
     @property
-    def pool(self) -> Pool | None:
+    def pool(self) -> LoggedPool | None:
         """The target model's pool, of a sliding-window hybrid that of the full layers.
 
         Where one of several is not named so, it is the largest: a draft has fewer layers, and a sliding pool fewer tokens.
@@ -95,7 +95,7 @@ class Rank:
         return max(full or self.pools, key=lambda pool: pool.size_bytes, default=None)
 
     @property
-    def sliding_pool(self) -> Pool | None:
+    def sliding_pool(self) -> LoggedPool | None:
         """The pool of the sliding layers, where the model has full ones too."""
         others = [pool for pool in self.pools if pool is not self.pool]
         return others[0] if self.sliding and self.sliding.full_tokens is not None and len(others) == 1 else None
@@ -105,7 +105,7 @@ class Rank:
         return sum(graph.size_bytes for graph in self.graphs) if self.graphs else None
 
     @property
-    def host_pool(self) -> HostPool | None:
+    def host_pool(self) -> LoggedHostPool | None:
         """The target model's pool in host memory: the one labelled kv or full, up to 0.5.16 the largest. A draft's comes beside it."""
         own = [pool for pool in self.host_pools if pool.label in ("kv", "full")]
         return max(own or self.host_pools, key=lambda pool: pool.size_bytes, default=None)
@@ -200,9 +200,9 @@ def _sum_gib(match: Match[str], *groups: str) -> int:
     return sum(gib_to_bytes(match.group(group)) for group in groups if match.group(group) is not None)
 
 
-def _pool(match: Match[str]) -> Pool:
+def _pool(match: Match[str]) -> LoggedPool:
     sizes = [group for group in ("k", "v", "kv") if match.group(group) is not None]
-    return Pool(int(match.group("tokens")), _sum_gib(match, *sizes), len(sizes), match.groupdict().get("label"))
+    return LoggedPool(int(match.group("tokens")), _sum_gib(match, *sizes), len(sizes), match.groupdict().get("label"))
 
 
 def _sliding(match: Match[str]) -> Sliding:
@@ -221,10 +221,10 @@ def _graph(match: Match[str]) -> Graph:
     return Graph(gib_to_bytes(match.group("size")), gib_to_bytes(match.group("free")), kind)
 
 
-def _host_pool(match: Match[str]) -> HostPool:
+def _host_pool(match: Match[str]) -> LoggedHostPool:
     said = match.groupdict()
     tokens = said.get("tokens") or said.get("slots")
-    return HostPool(gb_to_bytes(match.group("size")), int(tokens) if tokens else None, said.get("label"))
+    return LoggedHostPool(gb_to_bytes(match.group("size")), int(tokens) if tokens else None, said.get("label"))
 
 
 def _totals(match: Match[str]) -> Totals:

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from ..core.units import gb_text
-from ..sglang.start_log import HostPool, StartJournal
+from ..sglang.start_log import LoggedHostPool, StartJournal
 from .planned import LOG_GB_BYTES, Planned, Tolerance
 from .verdict import Check, near, same, skipped
 
@@ -119,10 +119,12 @@ def _expected_tokens(planned: Planned, start: StartJournal) -> int:
     return (int(start.totals.tokens * float(ratio)) // planned.page_size + 1) * planned.page_size
 
 
-def _pool_of_ranks(planned: Planned, start: StartJournal, index: int, alone: bool) -> list[tuple[str, HostPool | None]]:
+def _pool_of_ranks(
+    planned: Planned, start: StartJournal, index: int, alone: bool
+) -> list[tuple[str, LoggedHostPool | None]]:
     """The pool that each rank logged at this place, or its largest one. Ranks that said nothing of a pool are in the list too."""
     known = {f"TP{match.group(1)}": rank for rank in start.ranks for match in _TP.finditer(rank.name)}
-    found: list[tuple[str, HostPool | None]] = []
+    found: list[tuple[str, LoggedHostPool | None]] = []
     for name in (f"TP{number}" for number in range(planned.ranks)):
         rank = known.get(name)
         pools = () if rank is None else rank.host_pools

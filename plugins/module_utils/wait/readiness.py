@@ -16,7 +16,7 @@ FINAL = (READY, HUNG, FAILED, DEAD, STOPPED)
 
 
 @dataclass(frozen=True)
-class Look:
+class StartSnapshot:
     """What one look found, and what the first one of this wait had found."""
 
     unit: UnitState
@@ -48,56 +48,60 @@ class Look:
         return f"{self.milestone.phase}{shards}, {self.elapsed_seconds:.0f} s after the start of {self.engine}"
 
 
-def _restarted(look: Look) -> bool:
-    again = look.seen_running and look.unit.invocation_id not in (None, look.first_invocation)
-    return again or look.unit.n_restarts > look.first_restarts or look.unit.sub_state.startswith("auto-restart")
+def _restarted(snapshot: StartSnapshot) -> bool:
+    again = snapshot.seen_running and snapshot.unit.invocation_id not in (None, snapshot.first_invocation)
+    return (
+        again
+        or snapshot.unit.n_restarts > snapshot.first_restarts
+        or snapshot.unit.sub_state.startswith("auto-restart")
+    )
 
 
-def _ready(look: Look) -> bool:
-    up = look.unit.active_state in ("active", "reloading") and not look.start_queued
-    return up and look.serving and (look.milestone.fired_up or not look.milestone.start_seen)
+def _ready(snapshot: StartSnapshot) -> bool:
+    up = snapshot.unit.active_state in ("active", "reloading") and not snapshot.start_queued
+    return up and snapshot.serving and (snapshot.milestone.fired_up or not snapshot.milestone.start_seen)
 
 
 # The first row that holds is the state. A unit in activating/start-post is loading: a gate in it may wait for the API.
-STATES: tuple[tuple[str, Callable[[Look], bool], str], ...] = (
+STATES: tuple[tuple[str, Callable[[StartSnapshot], bool], str], ...] = (
     (
         STOPPED,
-        lambda look: look.unit.load_state != "loaded",
-        "{unit} is not installed (systemd: {look.unit.load_state}). A unit that is starting or running was expected; deploy the instance first.",
+        lambda snapshot: snapshot.unit.load_state != "loaded",
+        "{unit} is not installed (systemd: {snapshot.unit.load_state}). A unit that is starting or running was expected; deploy the instance first.",
     ),
     (
         FAILED,
         _restarted,
-        "{unit} ended and is started again while it is waited for, which counts as a failed start. It was last seen {look.place}. {why}",
+        "{unit} ended and is started again while it is waited for, which counts as a failed start. It was last seen {snapshot.place}. {why}",
     ),
     (
         FAILED,
-        lambda look: look.unit.active_state == "failed" and not look.start_queued,
-        "{unit} failed (systemd: {look.unit.result}). It was last seen {look.place}. {why}",
+        lambda snapshot: snapshot.unit.active_state == "failed" and not snapshot.start_queued,
+        "{unit} failed (systemd: {snapshot.unit.result}). It was last seen {snapshot.place}. {why}",
     ),
     (
         DEAD,
-        lambda look: look.unit.active_state == "inactive" and look.seen_running,
-        "{unit} ended without an error while it was waited for (systemd: {look.unit.result}); somebody stopped it, or the engine left by itself. "
-        "It was last seen {look.place}. {why}",
+        lambda snapshot: snapshot.unit.active_state == "inactive" and snapshot.seen_running,
+        "{unit} ended without an error while it was waited for (systemd: {snapshot.unit.result}); somebody stopped it, or the engine left by itself. "
+        "It was last seen {snapshot.place}. {why}",
     ),
     (
         STOPPED,
-        lambda look: look.unit.active_state == "inactive" and not look.start_queued,
+        lambda snapshot: snapshot.unit.active_state == "inactive" and not snapshot.start_queued,
         "{unit} is inactive and no start of it is queued. A unit that is starting or running was expected; start it with: systemctl start {unit}.",
     ),
     (READY, _ready, ""),
     (
         HUNG,
-        lambda look: look.silent_seconds >= look.stall_seconds,
-        "{unit} hangs: nothing moved for {look.silent_seconds:.0f} s (stall_seconds is {look.stall_seconds:.0f}), while it was {look.place}. "
-        "New journal lines, bytes read, growing memory or new processes were expected; the API said: {look.api_said}. {why}",
+        lambda snapshot: snapshot.silent_seconds >= snapshot.stall_seconds,
+        "{unit} hangs: nothing moved for {snapshot.silent_seconds:.0f} s (stall_seconds is {snapshot.stall_seconds:.0f}), while it was {snapshot.place}. "
+        "New journal lines, bytes read, growing memory or new processes were expected; the API said: {snapshot.api_said}. {why}",
     ),
-    (LOADING, lambda look: True, ""),
+    (LOADING, lambda snapshot: True, ""),
 )
 
 
-def judge(look: Look) -> tuple[str, str | None]:
+def judge_start(snapshot: StartSnapshot) -> tuple[str, str | None]:
     """The state, and the sentence that goes with it as a template with {why} still to be filled; None when nothing is wrong."""
-    state, text = next((state, text) for state, holds, text in STATES if holds(look))
-    return state, text.format(unit=look.unit.name, look=look, why="{why}") if text else None
+    state, text = next((state, text) for state, holds, text in STATES if holds(snapshot))
+    return state, text.format(unit=snapshot.unit.name, snapshot=snapshot, why="{why}") if text else None

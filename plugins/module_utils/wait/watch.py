@@ -19,7 +19,7 @@ from ..sglang.log_lines import FIRED_UP, is_access_log, split_lines
 from ..sglang.milestones import PHASES, Milestone, follow
 from ..sglang.secrets import without_secrets
 from .progress import Counters, Marks, count, family_of, pids_of_unit
-from .readiness import FINAL, HUNG, Look, judge
+from .readiness import FINAL, HUNG, StartSnapshot, judge_start
 
 INTERVAL_SECONDS = 1.0
 SHOWN_LINES = 25
@@ -94,7 +94,7 @@ def _look(run: Run, wish: Wish, watch: Watch) -> dict[str, Any]:
         watch.moved_at = now
     _remember(watch, counters)
     serving, api_said = _serving(wish, watch, unit)
-    look = Look(
+    snapshot = StartSnapshot(
         unit=unit,
         engine=wish.engine,
         first_invocation=watch.invocation_id,
@@ -107,7 +107,7 @@ def _look(run: Run, wish: Wish, watch: Watch) -> dict[str, Any]:
         stall_seconds=wish.stall_seconds,
         elapsed_seconds=_elapsed(watch),
     )
-    return _readiness(wish, watch, look, counters)
+    return _readiness(wish, watch, snapshot, counters)
 
 
 def _start_queued(run: Run, unit: UnitState) -> bool:
@@ -164,26 +164,26 @@ def _serving(wish: Wish, watch: Watch, unit: UnitState) -> tuple[bool, str]:
     return serving, answer.said
 
 
-def _readiness(wish: Wish, watch: Watch, look: Look, counters: Counters) -> dict[str, Any]:
-    state, template = judge(look)
+def _readiness(wish: Wish, watch: Watch, snapshot: StartSnapshot, counters: Counters) -> dict[str, Any]:
+    state, template = judge_start(snapshot)
     shown: list[str] = []
     reason = None
     if template is not None:
-        invocation = watch.invocation_id or look.unit.invocation_id
+        invocation = watch.invocation_id or snapshot.unit.invocation_id
         said = _lines(last_entries(invocation, EXPLAINING_LINES)) if invocation else []
         secrets = [wish.server.api_key] if wish.server.api_key else []
         shown = without_secrets(said[-SHOWN_LINES:], secrets)
-        why = " ".join(without_secrets([explain(said) or _advice(state, look)], secrets))
+        why = " ".join(without_secrets([explain(said) or _advice(state, snapshot)], secrets))
         reason = template.replace("{why}", why).strip()
     return {
         "state": state,
-        "phase": look.milestone.phase,
-        "shards_loaded": _shards_loaded(watch, counters, look.milestone),
-        "shards_total": look.milestone.shards_total or wish.shards,
+        "phase": snapshot.milestone.phase,
+        "shards_loaded": _shards_loaded(watch, counters, snapshot.milestone),
+        "shards_total": snapshot.milestone.shards_total or wish.shards,
         "pinned_bytes": _pinned(wish, watch, counters),
-        "elapsed_seconds": round(look.elapsed_seconds, 1),
+        "elapsed_seconds": round(snapshot.elapsed_seconds, 1),
         "estimate_seconds": wish.estimate_seconds,
-        "silent_seconds": round(look.silent_seconds, 1),
+        "silent_seconds": round(snapshot.silent_seconds, 1),
         "progress": {
             "journal_lines": watch.journal_lines,
             "bytes_read": sum(counters.reads.values()),
@@ -193,17 +193,17 @@ def _readiness(wish: Wish, watch: Watch, look: Look, counters: Counters) -> dict
         },
         "reason": reason,
         "journal": shown,
-        "unit_result": look.unit.result,
+        "unit_result": snapshot.unit.result,
     }
 
 
-def _advice(state: str, look: Look) -> str:
+def _advice(state: str, snapshot: StartSnapshot) -> str:
     if state == HUNG:
         return (
             "Ranks that wait for each other, or a device that does not answer, look like this: see what its processes do "
-            f"(py-spy dump --pid {look.unit.main_pid}), check NCCL's settings and the kernel log, then restart the unit."
+            f"(py-spy dump --pid {snapshot.unit.main_pid}), check NCCL's settings and the kernel log, then restart the unit."
         )
-    return f"Its journal explains nothing; read all of it with: journalctl --unit {look.unit.name}, and the kernel's with: journalctl --dmesg."
+    return f"Its journal explains nothing; read all of it with: journalctl --unit {snapshot.unit.name}, and the kernel's with: journalctl --dmesg."
 
 
 def _shards_loaded(watch: Watch, counters: Counters, milestone: Milestone) -> int:

@@ -21,7 +21,11 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.identi
     lineage_of,
     read_identity,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.release.termination import Ending, LocalProcesses, end
+from ansible_collections.blackwell.inference.plugins.module_utils.release.termination import (
+    LocalProcesses,
+    Outcome,
+    end,
+)
 from ansible_collections.blackwell.inference.tests.doubles.companions import DIES_WITH_US
 from ansible_collections.blackwell.inference.tests.integration.release.victims import OTHER_PROGRAM, Victim, victim
 from ansible_collections.blackwell.inference.tests.signals.tracer import signals_traced
@@ -68,13 +72,13 @@ def until(true: Callable[[], bool]) -> None:
 
 def end_traced(
     identities: Sequence[Identity], grace_seconds: float = LONG, total_seconds: float = 3 * LONG
-) -> dict[int, Ending]:
+) -> dict[int, Outcome]:
     """What was ended and how; that is what the kernel saw this process send, one for one."""
     with signals_traced() as trace:
-        endings = end(identities, grace_seconds, time.monotonic() + total_seconds)
+        outcomes = end(identities, grace_seconds, time.monotonic() + total_seconds)
     seen = [(sent.name, sent.target_pid) for sent in trace.sent() if sent.sender_pid == os.getpid()]
-    assert sorted(seen) == sorted((name, pid) for pid, ending in endings.items() for name in ending.signals)
-    return endings
+    assert sorted(seen) == sorted((name, pid) for pid, outcome in outcomes.items() for name in outcome.signals)
+    return outcomes
 
 
 @pytest.mark.parametrize(
@@ -91,7 +95,7 @@ def end_traced(
 )
 def test_it_exits(kind: str, before: Sequence[str], grace_seconds: float, signals: tuple[str, ...]) -> None:
     with victim(kind, before) as target:
-        assert end_traced([listed(target.pid)], grace_seconds) == {target.pid: Ending("exited", signals)}
+        assert end_traced([listed(target.pid)], grace_seconds) == {target.pid: Outcome("exited", signals)}
         assert not target.lives
 
 
@@ -99,14 +103,14 @@ def test_several_at_once_each_with_what_it_needs() -> None:
     with victim("plain") as soft, victim("ignores_term") as hard, victim("leader_exits") as headless:
         identities = [listed(target.pid) for target in (hard, soft, headless)]
         assert end_traced(identities, SHORT) == {
-            soft.pid: Ending("exited", ("TERM",)),
-            hard.pid: Ending("exited", ("TERM", "KILL")),
-            headless.pid: Ending("exited", ("TERM",)),
+            soft.pid: Outcome("exited", ("TERM",)),
+            hard.pid: Outcome("exited", ("TERM", "KILL")),
+            headless.pid: Outcome("exited", ("TERM",)),
         }
         assert end_traced(identities) == {
-            soft.pid: Ending("vanished"),
-            hard.pid: Ending("vanished"),
-            headless.pid: Ending("vanished"),
+            soft.pid: Outcome("vanished"),
+            hard.pid: Outcome("vanished"),
+            headless.pid: Outcome("vanished"),
         }
 
 
@@ -128,7 +132,7 @@ def test_gone_before_the_first_signal() -> None:
     with victim("plain") as target:
         identity = listed(target.pid)
         target.release()
-        assert end_traced([identity]) == {target.pid: Ending("vanished")}
+        assert end_traced([identity]) == {target.pid: Outcome("vanished")}
 
 
 def test_ended_but_not_yet_taken_by_its_parent() -> None:
@@ -137,7 +141,7 @@ def test_ended_but_not_yet_taken_by_its_parent() -> None:
         assert target.process.stdin is not None
         target.process.stdin.close()
         until(lambda: target.state == "Z")
-        assert end_traced([identity]) == {target.pid: Ending("vanished")}
+        assert end_traced([identity]) == {target.pid: Outcome("vanished")}
 
 
 def test_another_program_since_it_was_listed() -> None:
@@ -145,7 +149,7 @@ def test_another_program_since_it_was_listed() -> None:
         identity = listed(target.pid)
         target.tell()
         until(lambda: os.path.samefile(f"/proc/{target.pid}/exe", OTHER_PROGRAM))
-        assert end_traced([identity]) == {target.pid: Ending("changed_identity")}
+        assert end_traced([identity]) == {target.pid: Outcome("changed_identity")}
         assert target.lives
 
 
@@ -156,13 +160,13 @@ def test_another_program_of_a_thread_whose_leader_had_exited() -> None:
         target.tell()
         until(lambda: target.lives)
         assert listed(target.pid).start_ticks == identity.start_ticks
-        assert end_traced([identity]) == {target.pid: Ending("changed_identity")}
+        assert end_traced([identity]) == {target.pid: Outcome("changed_identity")}
         assert target.lives
 
 
 def test_another_program_since_term() -> None:
     with victim("becomes_another_program_on_term") as target:
-        assert end_traced([listed(target.pid)], SHORT) == {target.pid: Ending("changed_identity", ("TERM",))}
+        assert end_traced([listed(target.pid)], SHORT) == {target.pid: Outcome("changed_identity", ("TERM",))}
         assert target.lives
 
 
@@ -171,7 +175,7 @@ def test_another_user_since_it_was_listed() -> None:
         identity = listed(target.pid)
         target.tell()
         until(lambda: listed(target.pid).uid == 65534)
-        assert end_traced([identity]) == {target.pid: Ending("changed_identity")}
+        assert end_traced([identity]) == {target.pid: Outcome("changed_identity")}
         assert target.lives
 
 
@@ -179,20 +183,20 @@ def test_another_control_group_since_it_was_listed(own_group: Path) -> None:
     with victim("plain") as target:
         identity = listed(target.pid)
         (own_group / "cgroup.procs").write_text(str(target.pid))
-        assert end_traced([identity]) == {target.pid: Ending("changed_identity")}
+        assert end_traced([identity]) == {target.pid: Outcome("changed_identity")}
         assert target.lives
         again = listed(target.pid)
         assert again.control_group == f"{identity.control_group.rstrip('/')}/{own_group.name}"
-        assert end_traced([again]) == {target.pid: Ending("exited", ("TERM",))}
+        assert end_traced([again]) == {target.pid: Outcome("exited", ("TERM",))}
 
 
 def test_unkillable() -> None:
     with victim("stuck") as target:
         until(lambda: target.state == "S")
         identity = listed(target.pid)
-        ending = end_traced([identity], SHORT, 4 * SHORT)[target.pid]
-        assert ending == Ending("survived_kill", ("TERM", "KILL"), ending.wait_channel, "D")
-        assert ending.wait_channel == Path(f"/proc/{target.pid}/wchan").read_text()
+        outcome = end_traced([identity], SHORT, 4 * SHORT)[target.pid]
+        assert outcome == Outcome("survived_kill", ("TERM", "KILL"), outcome.wait_channel, "D")
+        assert outcome.wait_channel == Path(f"/proc/{target.pid}/wchan").read_text()
         target.release()
         until(lambda: target.state is None)
 
@@ -200,7 +204,7 @@ def test_unkillable() -> None:
 def test_never_ourselves_nor_what_started_us() -> None:
     identities = [listed(pid) for pid in lineage_of(os.getpid())]
     assert {1, os.getpid(), os.getppid()} <= {identity.pid for identity in identities}
-    assert end_traced(identities) == {identity.pid: Ending("protected") for identity in identities}
+    assert end_traced(identities) == {identity.pid: Outcome("protected") for identity in identities}
 
 
 REUSED = """

@@ -18,15 +18,15 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.usage import UseReading, read_use
-from ansible_collections.blackwell.inference.plugins.module_utils.release.advice import Place
-from ansible_collections.blackwell.inference.plugins.module_utils.release.occupancy import Claim
-from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import Proof, judge
+from ansible_collections.blackwell.inference.plugins.module_utils.release.advice import Visibility
+from ansible_collections.blackwell.inference.plugins.module_utils.release.occupancy import Occupancy
+from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import Proof, prove_free
 from ansible_collections.blackwell.inference.tests.doubles.companions import DIES_WITH_US
 from ansible_collections.blackwell.inference.tests.doubles.nvml.build import build
 from ansible_collections.blackwell.inference.tests.doubles.nvml.description import load
 
 GIB, IDLE = 2**30, 600 * 2**20
-METAL, LXC = Place(True, True, "bare_metal", False), Place(True, False, "lxc", True)
+METAL, LXC = Visibility(True, True, "bare_metal", False), Visibility(True, False, "lxc", True)
 READS = (
     "nvmlInit", "nvmlSystemGet", "nvmlDeviceGetCount", "nvmlDeviceGetHandleByIndex", "nvmlDeviceGetUUID", "nvmlDeviceGetPciInfo",
     "nvmlDeviceGetMinorNumber", "nvmlDeviceGetFieldValues", "nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetGraphicsRunningProcesses",
@@ -56,8 +56,8 @@ class Machine:
         fresh.replace(self.path)
         return read_use(HostFiles(str(self.path.parent)), library or str(build()), timeout_seconds)
 
-    def proof(self, place: Place = METAL, claims: tuple[Claim, ...] = (), **options: Any) -> Proof:
-        return judge(self.read(**options), range(8), claims, place, IDLE)
+    def proof(self, visibility: Visibility = METAL, claims: tuple[Occupancy, ...] = (), **options: Any) -> Proof:
+        return prove_free(self.read(**options), range(8), claims, visibility, IDLE)
 
     def states(self, **options: Any) -> list[str]:
         return [gpu.state for gpu in self.proof(**options).gpus]
@@ -104,7 +104,7 @@ def test_nothing_is_ever_changed_and_only_what_is_needed_is_asked(machine):
 
 def test_a_process_holds_until_it_has_ended(machine, victim):
     machine.gpu(3, processes=[{"pid": victim.pid, "used_bytes": 72 * GIB, "live": True}])
-    claim = Claim(victim.pid, "python3", frozenset({3}), True, memory={3: 72 * GIB})
+    claim = Occupancy(victim.pid, "python3", frozenset({3}), True, memory={3: 72 * GIB})
     assert machine.read().gpus[3].processes == {victim.pid: 72 * GIB}
     held = machine.proof(claims=(claim,))
     assert (held.state, held.why) == (
@@ -116,11 +116,11 @@ def test_a_process_holds_until_it_has_ended(machine, victim):
     assert machine.proof().state == "released"
 
 
-@pytest.mark.parametrize(("place", "state"), [(METAL, "needs_reset"), (LXC, "held_by_unseen")])
-def test_memory_of_nobody(machine, place, state):
+@pytest.mark.parametrize(("visibility", "state"), [(METAL, "needs_reset"), (LXC, "held_by_unseen")])
+def test_memory_of_nobody(machine, visibility, state):
     machine.gpu(1, processes=[{"pid": os.getpid(), "used_bytes": 40 * GIB, "hidden": True}])
-    assert machine.states(place=place) == ["released", state] + ["released"] * 6
-    gpu = machine.proof(place=place).gpus[1].as_dict()
+    assert machine.states(visibility=visibility) == ["released", state] + ["released"] * 6
+    gpu = machine.proof(visibility=visibility).gpus[1].as_dict()
     assert (gpu["memory_used_bytes"], gpu["memory_seen_bytes"], gpu["memory_unseen_bytes"]) == (40 * GIB, 0, 40 * GIB)
 
 

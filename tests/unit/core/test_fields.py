@@ -8,7 +8,12 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ModelError
-from ansible_collections.blackwell.inference.plugins.module_utils.core.fields import Fields, is_number, is_whole, seen
+from ansible_collections.blackwell.inference.plugins.module_utils.core.fields import (
+    Fields,
+    describe,
+    is_number,
+    is_whole,
+)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +34,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.fields im
     ],
 )
 def test_seen(value, shown):
-    assert seen(value) == shown
+    assert describe(value) == shown
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.units imp
 from ansible_collections.blackwell.inference.plugins.module_utils.model.config import model_from_config
 from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import Weights
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.layer_pools import full_stage
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolInputs, PoolWishes
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolInputs, PoolOptions
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import (
     Parallelism,
     Speculation,
@@ -35,7 +35,7 @@ def stage(version: str, layers: range = range(78), host_cache: bool = False, dra
         0.9,
         90 * GIB,
         40 * GIB,
-        wishes=PoolWishes(host_cache=host_cache),
+        options=PoolOptions(host_cache=host_cache),
         speculation=Speculation("EAGLE", 3, 1, 4) if draft else None,
     )
     return full_stage(inputs, layers, dialect_for(version).rules)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.choices import aimed
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.choices import with_target_defaults
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 
 
@@ -22,18 +22,18 @@ def choices(planned):
     ("target", "requests", "batch"), [("throughput", None, None), ("long_context", 32, 32), ("latency", 16, 16)]
 )
 def test_a_target_sets_what_nobody_fixed(request_for, target, requests, batch):
-    serving = aimed(request_for(target=target)).serving
+    serving = with_target_defaults(request_for(target=target)).serving
     assert (serving.max_running_requests, serving.cuda_graph_max_bs) == (requests, batch)
 
 
 def test_what_the_operator_fixed_stays(request_for):
-    serving = aimed(request_for(target="latency", max_running_requests=100)).serving
+    serving = with_target_defaults(request_for(target="latency", max_running_requests=100)).serving
     assert (serving.max_running_requests, serving.cuda_graph_max_bs) == (100, 16)
 
 
 def test_a_target_leaves_each_attention_group_a_request(request_for):
-    assert aimed(request_for(target="latency", tp=32, dp=32)).serving.max_running_requests == 32
-    assert aimed(request_for(target="latency", dp=8)).serving.max_running_requests == 16
+    assert with_target_defaults(request_for(target="latency", tp=32, dp=32)).serving.max_running_requests == 32
+    assert with_target_defaults(request_for(target="latency", dp=8)).serving.max_running_requests == 16
 
 
 def test_room_that_a_target_gives_back_becomes_tokens(plan):
@@ -46,7 +46,7 @@ def test_room_that_a_target_gives_back_becomes_tokens(plan):
 
 
 @pytest.mark.parametrize(
-    ("wishes", "by"),
+    ("options", "by"),
     [
         ({}, {"mem_fraction_static": "operator", "max_running_requests": "engine", "cuda_graph_max_bs": "engine"}),
         (
@@ -59,8 +59,8 @@ def test_room_that_a_target_gives_back_becomes_tokens(plan):
         ({"hicache_size": 48, "hicache_write_policy": "write_back"}, {"hicache_write_policy": "operator"}),
     ],
 )
-def test_who_chose(plan, wishes, by):
-    found = choices(plan(**wishes))
+def test_who_chose(plan, options, by):
+    found = choices(plan(**options))
     assert {name: found[name].by for name in by} == by
 
 
@@ -96,7 +96,7 @@ def test_an_image_tower_of_unknown_size_leaves_it_unsaid(plan):
 
 
 @pytest.mark.parametrize(
-    ("wishes", "name", "value", "by", "why"),
+    ("options", "name", "value", "by", "why"),
     [
         ({"chunked_prefill_size": -1}, "chunked_prefill_size", -1, "operator", "as asked"),
         ({"chunked_prefill_size": 4096}, "chunked_prefill_size", 4096, "operator", "as asked"),
@@ -123,8 +123,8 @@ def test_an_image_tower_of_unknown_size_leaves_it_unsaid(plan):
         ),
     ],
 )
-def test_a_value_that_the_engine_changes_is_its_own_and_says_what_was_asked(plan, wishes, name, value, by, why):
-    found = choices(plan(**{"force": ["headroom"], **wishes}))[name]
+def test_a_value_that_the_engine_changes_is_its_own_and_says_what_was_asked(plan, options, name, value, by, why):
+    found = choices(plan(**{"force": ["headroom"], **options}))[name]
     assert (found.value, found.by, found.why) == (value, by, why)
 
 

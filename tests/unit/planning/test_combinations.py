@@ -41,12 +41,12 @@ STAGES = {"tp": 4, "pp": 2, "speculative_algorithm": "EAGLE"}
 
 @pytest.fixture
 def messages(request_for):
-    return lambda **wishes: [refusal.message for refusal in combination_refusals(request_for(**wishes))]
+    return lambda **options: [refusal.message for refusal in combination_refusals(request_for(**options))]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
-    "wishes",
+    "options",
     [
         {"tp": 4, "pp": 2, "speculative_algorithm": "EAGLE3"},
         {"tp": 4, "pp": 2, "speculative_algorithm": "NGRAM"},
@@ -61,13 +61,13 @@ def messages(request_for):
     ],
     ids=str,
 )
-def test_what_no_version_starts_with(messages, version, wishes):
-    assert len(messages(version=version, **wishes)) == 1
+def test_what_no_version_starts_with(messages, version, options):
+    assert len(messages(version=version, **options)) == 1
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
-    "wishes",
+    "options",
     [
         {"tp": 4, "pp": 2},
         {"speculative_algorithm": "NGRAM"},
@@ -84,12 +84,12 @@ def test_what_no_version_starts_with(messages, version, wishes):
     ],
     ids=str,
 )
-def test_what_every_version_starts_with(messages, version, wishes):
-    assert messages(version=version, **wishes) == []
+def test_what_every_version_starts_with(messages, version, options):
+    assert messages(version=version, **options) == []
 
 
 @pytest.mark.parametrize(
-    ("wishes", "refusing", "starting"),
+    ("options", "refusing", "starting"),
     [
         ({**STAGES, "replaced": SWITCH}, "0.5.20", "0.5.21"),
         ({"dp": 2, "speculative_algorithm": "DFLASH", "arguments": {"enable-dp-lm-head": True}}, "0.5.22", "0.5.23"),
@@ -99,14 +99,14 @@ def test_what_every_version_starts_with(messages, version, wishes):
     ],
     ids=["drafts in stages", "DFLASH in groups", "trees by triton", "trees by fa3", "sparse attention in one group"],
 )
-def test_what_starts_since_a_version(messages, wishes, refusing, starting):
-    assert len(messages(version=refusing, **wishes)) == 1
-    assert messages(version=starting, **wishes) == []
+def test_what_starts_since_a_version(messages, options, refusing, starting):
+    assert len(messages(version=refusing, **options)) == 1
+    assert messages(version=starting, **options) == []
 
 
 def test_the_switch_is_for_chains_without_groups(messages):
-    for wishes in ({**STAGES, "dp": 2}, {**STAGES, "speculative_algorithm": "EAGLE3"}):
-        assert len(messages(version="0.5.23", replaced=SWITCH, **wishes)) == 1
+    for options in ({**STAGES, "dp": 2}, {**STAGES, "speculative_algorithm": "EAGLE3"}):
+        assert len(messages(version="0.5.23", replaced=SWITCH, **options)) == 1
 
 
 def test_a_cpu_has_no_such_wishes(messages):
@@ -114,7 +114,7 @@ def test_a_cpu_has_no_such_wishes(messages):
 
 
 @pytest.mark.parametrize(
-    ("wishes", "message"),
+    ("options", "message"),
     [
         (
             {**STAGES, "version": "0.5.23"},
@@ -139,8 +139,8 @@ def test_a_cpu_has_no_such_wishes(messages):
         ),
     ],
 )
-def test_what_it_says(messages, wishes, message):
-    assert messages(**wishes) == [message]
+def test_what_it_says(messages, options, message):
+    assert messages(**options) == [message]
 
 
 @pytest.mark.parametrize(
@@ -155,8 +155,8 @@ def test_what_it_says(messages, wishes, message):
 )
 def test_sparse_attention_has_its_own_pages_and_type(request_for, capability, asked, dtype):
     """Of both the engine takes its own, whatever the checkpoint says, and of the pages whatever the operator says."""
-    wishes = {"version": "0.5.9", "model": SPARSE, "page_size": 16, "kv_cache_dtype": asked, "calibration": {}}
-    request = request_for(hardware={"compute_capability": capability}, **wishes)
+    options = {"version": "0.5.9", "model": SPARSE, "page_size": 16, "kv_cache_dtype": asked, "calibration": {}}
+    request = request_for(hardware={"compute_capability": capability}, **options)
     assert (request.page_size, request.kv_cache_dtype) == (64, dtype)
     plan = plan_memory(request)
     assert plan.tokens % 64 == 0

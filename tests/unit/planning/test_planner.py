@@ -16,13 +16,13 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.repor
 
 
 def on_cpu(plan, llama, **more):
-    wishes = {"device": "cpu", "tp": 1, "mem_fraction_static": None, "max_total_tokens": 4000, **more}
+    options = {"device": "cpu", "tp": 1, "mem_fraction_static": None, "max_total_tokens": 4000, **more}
     return plan(
         version="0.5.23",
         model=llama,
         hardware={"gpus": 0, "ram_gib": 64, "ram_available_gib": 60},
         calibration={},
-        **wishes,
+        **options,
     )
 
 
@@ -207,7 +207,7 @@ def test_report_of_a_cpu_has_no_table_of_cards(plan, llama):
 
 
 @pytest.mark.parametrize(
-    ("wishes", "note"),
+    ("options", "note"),
     [
         (
             {"speculative_num_steps": 3, "speculative_eagle_topk": 1},
@@ -219,7 +219,7 @@ def test_report_of_a_cpu_has_no_table_of_cards(plan, llama):
         ),
     ],
 )
-def test_wishes_for_drafts_that_are_not_followed_are_noted(plan, kimi, wishes, note):
-    assert note in plan(model=replace(kimi, draft_layers=1), **wishes).notes
-    followed = {**wishes, "speculative_algorithm": "NEXTN", "speculative_num_draft_tokens": 4}
+def test_wishes_for_drafts_that_are_not_followed_are_noted(plan, kimi, options, note):
+    assert note in plan(model=replace(kimi, draft_layers=1), **options).notes
+    followed = {**options, "speculative_algorithm": "NEXTN", "speculative_num_draft_tokens": 4}
     assert not [note for note in plan(model=replace(kimi, draft_layers=1), **followed).notes if "speculative" in note]

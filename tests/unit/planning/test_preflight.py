@@ -14,14 +14,14 @@ from ansible_collections.blackwell.inference.plugins.module_utils.model.attentio
 from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import Weights
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.preflight import possible_tp, preflight
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.host import GpuSeen
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.host import GpuState
 
 NO_LOAD_FIGURES = {"gpu_free_gib": 95.01, "gpu_free_before_load_gib": None, "gpu_free_after_load_gib": None}
 
 
-def refusal(plan, **wishes):
+def refusal(plan, **options):
     with pytest.raises(PlanningError) as refused:
-        plan(**wishes)
+        plan(**options)
     (row,) = refused.value.details["refusals"]
     return row["name"], row["message"]
 
@@ -84,7 +84,7 @@ def test_fewer_gpus_than_ranks(plan):
 
 def with_lost(request, index):
     gpus = list(request.host.gpus)
-    gpus[index] = GpuSeen(index, "GPU-3", "lost", 0, 0, "nvml")
+    gpus[index] = GpuState(index, "GPU-3", "lost", 0, 0, "nvml")
     return replace(request, host=replace(request.host, gpus=tuple(gpus)))
 
 

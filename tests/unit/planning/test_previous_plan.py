@@ -15,8 +15,8 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.units imp
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.previous_plan import (
     Recorded,
+    plan_or_keep,
     recorded_from_dict,
-    settled_plan,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.host import host_from_topology
 
@@ -43,11 +43,11 @@ def standing(others=(), **more):
 
 @pytest.fixture
 def settle(request_for):
-    """`settle(recorded, host, running, **wishes)`: the plan as the next run makes it, as a record would hold it."""
+    """`settle(recorded, host, running, **options)`: the plan as the next run makes it, as a record would hold it."""
 
-    def settled(recorded, host, running=True, **wishes):
-        request = request_for(**{**WISHES, **wishes})
-        plan = settled_plan(recorded, replace(request, host=host), running, plan_memory)
+    def settled(recorded, host, running=True, **options):
+        request = request_for(**{**WISHES, **options})
+        plan = plan_or_keep(recorded, replace(request, host=host), running, plan_memory)
         return json.loads(json.dumps(plan.as_dict()))
 
     return settled
@@ -90,11 +90,11 @@ def test_what_another_engine_gave_back_counts_too(settle):
 
 
 def test_cards_that_the_instance_does_not_use_are_as_they_are_now(settle, llama):
-    wishes = {"model": llama, "calibration": {}, "hicache_size": None}
-    first = settle(NOTHING, fresh(), running=False, tp=4, **wishes)
+    options = {"model": llama, "calibration": {}, "hicache_size": None}
+    first = settle(NOTHING, fresh(), running=False, tp=4, **options)
     assert first["gpu"]["cards"] == [0, 1, 2, 3]
     gpus = [{**gpu, "memory_free_bytes": (5 if gpu["index"] < 4 else 90) * GIB} for gpu in TOPOLOGY["gpus"]]
-    changed = settle(again(first), standing(gpus=gpus), tp=8, **wishes)
+    changed = settle(again(first), standing(gpus=gpus), tp=8, **options)
     assert [gpu["free_bytes"] // GIB for gpu in changed["observation"]["gpus"]] == [95] * 4 + [90] * 4
 
 
@@ -194,7 +194,9 @@ CALIBRATION = {
 @pytest.fixture
 def settle_llama(settle, llama):
     model = replace(llama, identity="f00d")
-    return lambda *more, **wishes: settle(*more, **{"model": model, "calibration": {}, "hicache_size": None, **wishes})
+    return lambda *more, **options: settle(
+        *more, **{"model": model, "calibration": {}, "hicache_size": None, **options}
+    )
 
 
 def source_of(plan, name):
@@ -288,10 +290,10 @@ def test_graphs_that_are_captured_in_another_way_are_estimated(settle_llama):
 
 @pytest.mark.parametrize("shared", [{"pp": 2, "tp": 4}, {"dp": 8}])
 def test_figures_of_a_start_that_shared_the_weights_in_the_same_way_are_used(settle_llama, shared):
-    wishes = {**shared, "running": False}
-    first = settle_llama(NOTHING, fresh(), **wishes)
+    options = {**shared, "running": False}
+    first = settle_llama(NOTHING, fresh(), **options)
     flags = {f"{name}-size": value for name, value in shared.items()}
-    second = settle_llama(again(first, {**CALIBRATION, "arguments": flags}), fresh(), **wishes)
+    second = settle_llama(again(first, {**CALIBRATION, "arguments": flags}), fresh(), **options)
     assert source_of(second, "weights") == "measured: journal 2026-02-24"
     assert settle_llama(again(second, CALIBRATION), standing(), **shared) == second
 

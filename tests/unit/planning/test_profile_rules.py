@@ -13,19 +13,19 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.profi
     suitability_refusals,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.profile_rule import (
-    Unsuited,
-    unsuited_from,
+    ProfileRule,
+    profile_rules_from,
 )
 
 WHY = "It garbles."
 
 
-def rows(level: str = "refuse", **when: object) -> tuple[Unsuited, ...]:
-    return unsuited_from([{"when": when, "why": WHY, "level": level}])
+def rows(level: str = "refuse", **when: object) -> tuple[ProfileRule, ...]:
+    return profile_rules_from([{"when": when, "why": WHY, "level": level}])
 
 
 @pytest.mark.parametrize(
-    ("when", "wishes", "holds"),
+    ("when", "options", "holds"),
     [
         ({"compute_capability": "12.0"}, {"hardware": {"compute_capability": "12.0"}}, True),
         ({"compute_capability": "12.0"}, {"hardware": {"compute_capability": "10.0"}}, False),
@@ -45,24 +45,24 @@ def rows(level: str = "refuse", **when: object) -> tuple[Unsuited, ...]:
         ({"ranks_below": 8, "engine_below": "0.5.9"}, {"tp": 4, "version": "0.5.9"}, False),
     ],
 )
-def test_conditions(request_for, when, wishes, holds):
-    request = request_for(**{**wishes, "replaced": {"unsuited": rows(**when)}})
+def test_conditions(request_for, when, options, holds):
+    request = request_for(**{**options, "replaced": {"profile_rules": rows(**when)}})
     assert [refusal.message for refusal in suitability_refusals(request)] == (
         ["kimi-k2.5: It garbles. Change what it names."] if holds else []
     )
 
 
 def test_a_refusal_can_be_forced_and_a_note_refuses_nothing(request_for):
-    refusing = request_for(replaced={"unsuited": rows(ranks_below=9)})
+    refusing = request_for(replaced={"profile_rules": rows(ranks_below=9)})
     assert [(refusal.name, refusal.overridable) for refusal in suitability_refusals(refusing)] == [("unsuited", True)]
-    noting = request_for(replaced={"unsuited": rows("note", ranks_below=9)})
+    noting = request_for(replaced={"profile_rules": rows("note", ranks_below=9)})
     assert suitability_refusals(noting) == ()
     assert suitability_notes(noting) == ("kimi-k2.5: It garbles.",)
     assert suitability_notes(refusing) == ()
 
 
 def test_no_rows():
-    assert unsuited_from(None) == unsuited_from([]) == ()
+    assert profile_rules_from(None) == profile_rules_from([]) == ()
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,6 @@ def test_no_rows():
 )
 def test_rows_that_say_nothing_clear(row, problem):
     with pytest.raises(PlanningError) as refused:
-        unsuited_from([row])
+        profile_rules_from([row])
     assert problem in str(refused.value)
     assert str(refused.value).endswith("see Profile in docs/interface.md.")

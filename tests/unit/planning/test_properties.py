@@ -25,8 +25,8 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.devic
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.previous_plan import (
+    plan_or_keep,
     recorded_from_dict,
-    settled_plan,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.text import report_lines
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.hardware import host_from_hardware
@@ -144,7 +144,7 @@ def requests(draw, drafting=DRAFTING, groups=True, family=None, **fixed):
     drafted = draw(st.sampled_from(drafting))
     dp = draw(st.sampled_from([1, 2, tp])) if groups and tp > 1 else 1
     pp = draw(st.sampled_from([1, 1, 2])) if groups and not drafted else 1
-    wishes = {
+    options = {
         "tp": tp,
         "dp": dp,
         "pp": pp,
@@ -162,7 +162,7 @@ def requests(draw, drafting=DRAFTING, groups=True, family=None, **fixed):
         model=model,
         rules=dialect.rules,
         dialect=dialect.name,
-        serving=serving_from_dict({**wishes, **fixed}),
+        serving=serving_from_dict({**options, **fixed}),
         host=host_from_hardware(hardware),
         draft=draft_for(model) if drafted.get("speculative_algorithm") == "EAGLE3" else None,
     )
@@ -311,5 +311,5 @@ def test_memory_that_others_take_while_the_instance_runs_changes_no_plan(request
     first = plan_memory(request).as_dict()
     now = replace(request.host, memory_available_bytes=free_gib << 30)
     recorded = recorded_from_dict({"plan": json.loads(json.dumps(first))})
-    second = settled_plan(recorded, replace(request, host=now), True, plan_memory)
+    second = plan_or_keep(recorded, replace(request, host=now), True, plan_memory)
     assert json.dumps(second.as_dict()) == json.dumps(first)

@@ -24,7 +24,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.devic
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import (
     DevicePools,
     PoolInputs,
-    PoolWishes,
+    PoolOptions,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.hardware import host_from_hardware
@@ -87,7 +87,7 @@ def pools_of(start: dict[str, Any], version: str, before_gib: float, after_gib: 
         draft_weights_bytes=gib_to_bytes(start.get("free_after_gib", 0) - start["free_after_draft_gib"])
         if "free_after_draft_gib" in start
         else 0,
-        wishes=PoolWishes(
+        options=PoolOptions(
             page_size=start["page_size"],
             max_total_tokens=start.get("max_total_tokens"),
             max_running_requests=start.get("max_running_requests"),
@@ -151,8 +151,8 @@ def test_exact_but_for_rounding_where_rotary_tables_stay_or_are_counted(start):
     both ends of the rounded figures.
     """
     before, after = start["free_before_gib"] + PRINTED_GIB, start["free_after_gib"] - PRINTED_GIB
-    poorest = pools_of(start, start["engine"]["oldest"], before, after).tokens
-    assert poorest - start["page_size"] <= start["logged"]["tokens"]
+    limiting = pools_of(start, start["engine"]["oldest"], before, after).tokens
+    assert limiting - start["page_size"] <= start["logged"]["tokens"]
 
 
 @each("start", [start for start in SIZED if start["engine"]["oldest"] != start["engine"]["newest"]], ids=named)
@@ -286,7 +286,7 @@ def test_no_start_that_made_its_pools_is_refused(start):
             "ram_gib": 2000,
         },
     }
-    wishes = {
+    options = {
         "tp": start["tp"],
         "dp": start.get("dp"),
         "mem_fraction_static": start["fraction"],
@@ -300,7 +300,7 @@ def test_no_start_that_made_its_pools_is_refused(start):
         "speculative_eagle_topk": told.get("topk"),
         "speculative_num_draft_tokens": told.get("draft_tokens"),
     }
-    plan = plan_memory(request_of(case, taken, start["engine"]["oldest"], **wishes))
+    plan = plan_memory(request_of(case, taken, start["engine"]["oldest"], **options))
     page = plan.request.page_size
     assert page == start["page_size"] or "Ascend" in start["accelerator"], (
         "where sparse attention has pages of another size"

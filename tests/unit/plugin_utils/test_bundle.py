@@ -292,9 +292,9 @@ if __name__ == "__main__":
     sys.exit(7)
 """
 TALKS = f"""
-from {UTILS}.observe.nvml.session import Conversation, Request
+from {UTILS}.observe.nvml.session import NvmlRequest, NvmlSession
 def main():
-    heard = Conversation(Request(None), 20).hear()
+    heard = NvmlSession(NvmlRequest(None), 20).hear()
     print(heard.refused, heard.nvml_version, heard.ended)
 """
 NVML = """

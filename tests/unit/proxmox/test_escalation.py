@@ -15,16 +15,20 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.files 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import Identity
 from ansible_collections.blackwell.inference.plugins.module_utils.proxmox.commands import Ran
 from ansible_collections.blackwell.inference.plugins.module_utils.proxmox.escalation import REBOOT, foresee, release
-from ansible_collections.blackwell.inference.plugins.module_utils.proxmox.inventory import Guest, Host, attribute
+from ansible_collections.blackwell.inference.plugins.module_utils.proxmox.inventory import (
+    Guest,
+    HostInventory,
+    attribute,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.proxmox.state import (
     CONSENTS,
-    Request,
-    Situation,
+    GuestGpuState,
+    ProxmoxRequest,
     guest_of,
     wanted,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.proxmox.steps import POWER
-from ansible_collections.blackwell.inference.plugins.module_utils.release.termination import Ending
+from ansible_collections.blackwell.inference.plugins.module_utils.release.termination import Outcome
 from ansible_collections.blackwell.inference.tests.unit.proxmox.holders_of_guests import GPUS, holder
 
 GPU0, GPU1, GPU2 = (gpu.address for gpu in GPUS)
@@ -37,20 +41,20 @@ KVM = replace(holder("/qemu.slice/201.scope", "vfio/20", pid=5000, name="kvm"), 
 LEAK = f"70000 MiB of GPU {GPU0} are in use, and no process of this host has it open."
 
 
-def situation(guest=CONTAINER, *processes, faults=None, others=(), unread=()):
+def state(guest=CONTAINER, *processes, faults=None, others=(), unread=()):
     guests = (guest, *others)
     held = attribute(processes, GPUS, guests, {})
-    return Situation(Host(GPUS, guests, held, unread), guest, guest.given, faults or {})
+    return GuestGpuState(HostInventory(GPUS, guests, held, unread), guest, guest.given, faults or {})
 
 
 @dataclass
 class FakeDoor:
     """`after`: what each thing that is done makes of the situation; what is not there changes nothing."""
 
-    now_is: Situation
-    after: dict[str, Callable[[Situation], Situation]] = field(default_factory=dict)
+    now_is: GuestGpuState
+    after: dict[str, Callable[[GuestGpuState], GuestGpuState]] = field(default_factory=dict)
     answers: dict[str, Ran] = field(default_factory=dict)
-    endings: str = "exited"
+    outcomes: str = "exited"
     line: str | None = None
     way: tuple[str, ...] | None = ("nvidia-smi", "--gpu-reset", "-i", GPU0)
     did: list[str] = field(default_factory=list)
@@ -72,7 +76,7 @@ class FakeDoor:
         assert deadline > self.clock
         self._do("end " + " ".join(str(identity.pid) for identity in identities))
         return {
-            identity.pid: Ending(self.endings, ("TERM",) if self.endings != "vanished" else ())
+            identity.pid: Outcome(self.outcomes, ("TERM",) if self.outcomes != "vanished" else ())
             for identity in identities
         }
 
@@ -111,7 +115,7 @@ def healed(now):
 
 
 def request(consent, guest=CONTAINER, **more):
-    return Request(guest.vmid, guest.given, consent, **more)
+    return ProxmoxRequest(guest.vmid, guest.given, consent, **more)
 
 
 def steps(done):
@@ -122,13 +126,13 @@ def steps(done):
 @pytest.mark.parametrize(("guest", "process"), [(CONTAINER, RANK), (VM, KVM)], ids=["container", "vm"])
 def test_no_rung_without_its_consent(consent, guest, process):
     """Nothing helps, so each climbs as far as it may."""
-    door = FakeDoor(situation(guest, process), endings="survived_kill")
-    done = release(door, request(consent, guest))
+    host = FakeDoor(state(guest, process), outcomes="survived_kill")
+    done = release(host, request(consent, guest))
     allowed = CONSENTS.index(consent)
     ended, stop = ("end", "pct stop") if guest is CONTAINER else ("-", "qm")
-    assert any(what.startswith(ended) for what in door.did) == (guest is CONTAINER and allowed >= 1)
-    assert any(what.startswith(stop) for what in door.did) == (allowed >= 2)
-    assert not any("reset" in what or "reboot" in what for what in door.did)  # a process has it open
+    assert any(what.startswith(ended) for what in host.did) == (guest is CONTAINER and allowed >= 1)
+    assert any(what.startswith(stop) for what in host.did) == (allowed >= 2)
+    assert not any("reset" in what or "reboot" in what for what in host.did)  # a process has it open
     assert done.state == ("needs_consent" if allowed < 2 else "needs_reboot")
     assert (
         done.consent_needed
@@ -139,16 +143,16 @@ def test_no_rung_without_its_consent(consent, guest, process):
 
 
 def test_released_at_the_first_rung_that_is_enough():
-    door = FakeDoor(situation(CONTAINER, RANK), {"end": without_holders})
-    done = release(door, request("reboot"))
-    assert (done.state, done.restarted, door.did) == ("released", None, ["end 4711"])
+    host = FakeDoor(state(CONTAINER, RANK), {"end": without_holders})
+    done = release(host, request("reboot"))
+    assert (done.state, done.restarted, host.did) == ("released", None, ["end 4711"])
     assert [step.what for step in done.rungs] == ["4711 (rank) of guest 101 exited after TERM."]
 
 
 def test_what_is_left_of_the_unit_is_killed_by_its_group():
-    door = FakeDoor(situation(CONTAINER, RANK), {"kill": without_holders})
-    release(door, request("processes", unit="sglang.service"))
-    assert door.did == ["end 4711", "kill /lxc/101/ns/system.slice/sglang.service"]
+    host = FakeDoor(state(CONTAINER, RANK), {"kill": without_holders})
+    release(host, request("processes", unit="sglang.service"))
+    assert host.did == ["end 4711", "kill /lxc/101/ns/system.slice/sglang.service"]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +164,7 @@ def test_what_is_left_of_the_unit_is_killed_by_its_group():
     ],
 )
 def test_how_a_process_ended_is_told(outcome, words):
-    done = release(FakeDoor(situation(CONTAINER, RANK), endings=outcome), request("processes"))
+    done = release(FakeDoor(state(CONTAINER, RANK), outcomes=outcome), request("processes"))
     assert done.rungs[0].what == f"4711 (rank) of guest 101 {words}."
     assert done.why == f"Process 4711 (rank) of guest 101 holds GPU {GPU0}."
     assert (
@@ -170,10 +174,10 @@ def test_how_a_process_ended_is_told(outcome, words):
 
 
 def test_a_guest_that_was_stopped_is_started_again_only_on_free_gpus():
-    free = FakeDoor(situation(CONTAINER, RANK), {"pct stop": stopped})
+    free = FakeDoor(state(CONTAINER, RANK), {"pct stop": stopped})
     done = release(free, request("guest_stop", user=7))
     assert (done.state, done.restarted, free.did) == ("released", True, ["pct stop 101", "pct start 101"])
-    leak = FakeDoor(situation(CONTAINER, RANK), {"pct stop": leaking(stopped)})
+    leak = FakeDoor(state(CONTAINER, RANK), {"pct stop": leaking(stopped)})
     done = release(leak, request("guest_stop", user=7))
     assert (done.state, done.restarted, leak.did) == ("needs_reset", False, ["pct stop 101"])
     assert done.why == f"{LEAK} Container 101 stays stopped."
@@ -181,8 +185,8 @@ def test_a_guest_that_was_stopped_is_started_again_only_on_free_gpus():
 
 def test_one_that_did_not_run_before_is_not_started():
     guest = replace(CONTAINER, running=False)
-    door = FakeDoor(situation(guest, faults={GPU0: LEAK}), {"nvidia-smi": healed})
-    assert (release(door, request("reset", guest)).restarted, door.did) == (
+    host = FakeDoor(state(guest, faults={GPU0: LEAK}), {"nvidia-smi": healed})
+    assert (release(host, request("reset", guest)).restarted, host.did) == (
         None,
         ["nvidia-smi --gpu-reset -i 0000:01:00.0"],
     )
@@ -190,17 +194,17 @@ def test_one_that_did_not_run_before_is_not_started():
 
 def test_high_availability_is_asked_in_its_way_and_waited_for():
     guest = replace(VM, managed=True)
-    door = FakeDoor(
-        situation(guest, KVM), {"qm stop": stopped}, {"qm shutdown 201 --timeout 210": Ran(255, "", "got timeout")}
+    host = FakeDoor(
+        state(guest, KVM), {"qm stop": stopped}, {"qm shutdown 201 --timeout 210": Ran(255, "", "got timeout")}
     )
-    assert release(door, request("guest_stop", guest)).state == "released"
-    assert door.did == ["qm shutdown 201 --timeout 210", "qm stop 201", "qm start 201"]
+    assert release(host, request("guest_stop", guest)).state == "released"
+    assert host.did == ["qm shutdown 201 --timeout 210", "qm stop 201", "qm start 201"]
 
 
 def test_qemu_itself_is_ended_last():
-    door = FakeDoor(situation(VM, KVM), {"end": stopped}, {"qm shutdown 201 --timeout 210": Ran(None, "", "")})
-    done = release(door, request("guest_stop", VM))
-    assert door.did == [
+    host = FakeDoor(state(VM, KVM), {"end": stopped}, {"qm shutdown 201 --timeout 210": Ran(None, "", "")})
+    done = release(host, request("guest_stop", VM))
+    assert host.did == [
         "qm shutdown 201 --timeout 210",
         "qm stop 201 --overrule-shutdown 1",
         "end 5000",
@@ -213,13 +217,13 @@ def test_qemu_itself_is_ended_last():
 
 def test_a_stop_that_was_refused_ends_the_climb():
     locked = Ran(255, "", "VM is locked (backup)\n")
-    door = FakeDoor(
-        situation(VM, KVM),
+    host = FakeDoor(
+        state(VM, KVM),
         answers={"qm shutdown 201 --timeout 210": locked, "qm stop 201 --overrule-shutdown 1": locked},
     )
-    done = release(door, request("reboot", VM))
+    done = release(host, request("reboot", VM))
     assert (done.state, steps(done)[-1]) == ("held", ("guest_stop", "failed"))
-    assert "end 5000" not in door.did
+    assert "end 5000" not in host.did
 
 
 @pytest.mark.parametrize(
@@ -242,17 +246,17 @@ def test_a_stop_that_was_refused_ends_the_climb():
 )  # fmt: skip
 def test_a_reset_needs_a_gpu_that_nobody_has_open(change, expected):
     processes = change.pop("processes", [])
-    door = FakeDoor(situation(CONTAINER, *processes, faults={GPU0: LEAK}, **change), {"nvidia-smi": healed})
-    done = release(door, request("reboot"))
-    assert (door.did[0] if door.did else f"{done.why} {done.next_step}") == expected
-    assert done.state == ("released" if door.did else "needs_reset")
+    host = FakeDoor(state(CONTAINER, *processes, faults={GPU0: LEAK}, **change), {"nvidia-smi": healed})
+    done = release(host, request("reboot"))
+    assert (host.did[0] if host.did else f"{done.why} {done.next_step}") == expected
+    assert done.state == ("released" if host.did else "needs_reset")
 
 
 @pytest.mark.parametrize(("consent", "resets"), [("reset", False), ("reboot", True)])
 def test_running_guests_with_other_gpus_raise_the_consent(consent, resets):
-    door = FakeDoor(situation(faults={GPU0: LEAK}, others=(VM,)), {"nvidia-smi": healed})
-    done = release(door, request(consent))
-    assert bool(door.did) == resets
+    host = FakeDoor(state(faults={GPU0: LEAK}, others=(VM,)), {"nvidia-smi": healed})
+    done = release(host, request(consent))
+    assert bool(host.did) == resets
     assert done.consent_needed == (None if resets else "reboot")
     if not resets:
         assert done.next_step == (
@@ -262,46 +266,46 @@ def test_running_guests_with_other_gpus_raise_the_consent(consent, resets):
 
 def test_a_card_that_does_not_come_back_is_left_alone():
     line = "vfio-pci 0000:01:00.0: not ready 65535ms after FLR; giving up"
-    door = FakeDoor(situation(faults={GPU0: LEAK}), line=line)
-    done = release(door, request("reboot"))
+    host = FakeDoor(state(faults={GPU0: LEAK}), line=line)
+    done = release(host, request("reboot"))
     assert (done.state, done.next_step, steps(done)[-1]) == ("needs_reboot", POWER, ("reset", "failed"))
     assert done.why == f'GPU {GPU0} did not come back from its reset: the kernel says "{line}".'
 
 
 def test_a_card_without_a_way_to_reset_it_takes_a_reboot():
-    done = release(FakeDoor(situation(faults={GPU0: LEAK}), way=None), request("reset"))
+    done = release(FakeDoor(state(faults={GPU0: LEAK}), way=None), request("reset"))
     assert (done.state, done.next_step) == ("needs_reboot", REBOOT)
     assert done.rungs[2].what == f"The kernel knows no way to reset GPU {GPU0}."
 
 
 def test_time_is_given_to_memory_and_no_longer_than_the_deadline():
-    door = FakeDoor(situation(CONTAINER, RANK), {"end": leaking(without_holders)})
-    assert release(door, request("processes", deadline_seconds=20)).state == "needs_reset"
-    assert 20 <= door.clock <= 21
+    host = FakeDoor(state(CONTAINER, RANK), {"end": leaking(without_holders)})
+    assert release(host, request("processes", deadline_seconds=20)).state == "needs_reset"
+    assert 20 <= host.clock <= 21
 
 
 def test_what_others_hold_is_held():
     other = holder("/system.slice/ollama.service", "nvidia0", "nvidia-uvm", name="ollama")
-    door = FakeDoor(situation(CONTAINER, other))
-    done = release(door, request("reboot"))
-    assert (done.state, done.rungs, door.did) == ("held", (), [])
+    host = FakeDoor(state(CONTAINER, other))
+    done = release(host, request("reboot"))
+    assert (done.state, done.rungs, host.did) == ("held", (), [])
     assert done.why == f"Process 4711 (ollama) holds GPU {GPU0}; that is not of container 101, and was not touched."
 
 
 @pytest.mark.parametrize("consent", CONSENTS)
 def test_what_is_foreseen_is_what_would_be_climbed(consent):
     """At worst: nothing helps but that the guest's processes end with it."""
-    seen = situation(CONTAINER, RANK)
+    seen = state(CONTAINER, RANK)
     foreseen = foresee(seen, request(consent))
-    door = FakeDoor(seen, {"pct stop": leaking(stopped)}, endings="survived_kill")
-    climbed = release(door, request(consent))
-    tried = [rung for rung, outcome in steps(climbed) if outcome in ("released", "not_enough", "failed")]
-    assert [rung for rung, outcome in steps(foreseen) if outcome == "would_try"] == tried
+    host = FakeDoor(seen, {"pct stop": leaking(stopped)}, outcomes="survived_kill")
+    climbed = release(host, request(consent))
+    tried = [step for step, outcome in steps(climbed) if outcome in ("released", "not_enough", "failed")]
+    assert [step for step, outcome in steps(foreseen) if outcome == "would_try"] == tried
     assert foreseen.acted == climbed.acted == (consent != "none")
 
 
 def test_nothing_to_do():
-    done = foresee(situation(), request("reboot"))
+    done = foresee(state(), request("reboot"))
     assert (done.state, done.rungs, done.acted, done.why) == ("released", (), False, None)
     assert done.as_dict() == {
         "state": "released",
@@ -331,7 +335,7 @@ def test_requests_that_make_no_sense(guest, more, sentence):
 
 
 def test_guests_and_gpus_that_are_not_there():
-    host = situation(others=(VM,)).host
+    host = state(others=(VM,)).host
     assert wanted(host, CONTAINER, []) == wanted(host, CONTAINER, ["01:00"]) == (GPU0,)
     with pytest.raises(ReleaseError) as strange:
         wanted(host, CONTAINER, ["0000:03:00.0", "gpu7"])
@@ -339,7 +343,7 @@ def test_guests_and_gpus_that_are_not_there():
         f"gpus names {GPU2} and gpu7, which container 101 does not have. It has GPU {GPU0}: name some of these, or leave gpus out for all."
     )
     with pytest.raises(ReleaseError) as unknown:
-        guest_of(Host((), (), ()), 7)
+        guest_of(HostInventory((), (), ()), 7)
     assert str(unknown.value) == (
         "This host has no guest 7; it has no guests. Where the guest was migrated, delegate this task to the host that it is on now."
     )

@@ -9,13 +9,13 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.proxmox.inventory import (
     Guest,
-    Host,
+    HostInventory,
     attribute,
     inside_uid,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.proxmox.state import (
-    Request,
-    Situation,
+    GuestGpuState,
+    ProxmoxRequest,
     occupies,
     selected,
 )
@@ -93,11 +93,11 @@ def test_the_user_inside():
 
 
 def test_a_vm_of_a_pool_has_what_it_holds():
-    host = Host(GPUS, (CONTAINER, VM), ())
+    host = HostInventory(GPUS, (CONTAINER, VM), ())
     pool = Guest(202, "qemu", None, True, given=("0000:02:00.0", "0000:03:00.0"))
     assert host.gpus_of(pool) == ("0000:02:00.0", "0000:03:00.0")
     held = attribute([holder("/qemu.slice/202.scope", "vfio/20")], GPUS, (pool,), {})
-    assert Host(GPUS, (pool,), held).gpus_of(pool) == ("0000:03:00.0",)
+    assert HostInventory(GPUS, (pool,), held).gpus_of(pool) == ("0000:03:00.0",)
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_what_may_be_ended_by_itself(unit, user, pids):
         holder("/system.slice/a.service", *cuda, pid=7),
     ]
     uids = {1: 999, 2: 998, 3: 998, 5: 999, 6: 999}
-    host = Host(GPUS, (CONTAINER,), attribute(processes, GPUS, (CONTAINER,), uids))
-    situation = Situation(host, CONTAINER, ("0000:01:00.0",))
-    assert [held.pid for held in selected(situation, Request(101, ("0000:01:00.0",), unit=unit, user=user))] == pids
+    host = HostInventory(GPUS, (CONTAINER,), attribute(processes, GPUS, (CONTAINER,), uids))
+    state = GuestGpuState(host, CONTAINER, ("0000:01:00.0",))
+    assert [held.pid for held in selected(state, ProxmoxRequest(101, ("0000:01:00.0",), unit=unit, user=user))] == pids
 
 
 def test_the_group_of_a_unit():

@@ -11,22 +11,22 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.holder
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import Identity
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.memory import Segment
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.usage import GpuUse, UseReading
-from ansible_collections.blackwell.inference.plugins.module_utils.release.advice import Place
-from ansible_collections.blackwell.inference.plugins.module_utils.release.kernel_faults import Evidence
+from ansible_collections.blackwell.inference.plugins.module_utils.release.advice import Visibility
+from ansible_collections.blackwell.inference.plugins.module_utils.release.kernel_faults import KernelEvidence
 from ansible_collections.blackwell.inference.plugins.module_utils.release.ownership import Selection, selection
-from ansible_collections.blackwell.inference.plugins.module_utils.release.snapshot import Look, look_at
-from ansible_collections.blackwell.inference.plugins.module_utils.release.termination import Ending
+from ansible_collections.blackwell.inference.plugins.module_utils.release.snapshot import Snapshot, take_snapshot
+from ansible_collections.blackwell.inference.plugins.module_utils.release.termination import Outcome
 
 MIB, GIB = 1 << 20, 1 << 30
 CARD_BYTES = 95 * GIB
 IDLE_BYTES = 600 * MIB
 SERVICE_UID = 990
-METAL = Place(True, True, "bare_metal", False)
+METAL = Visibility(True, True, "bare_metal", False)
 UNIT = "sglang-kimi.service"
 GROUP = f"/system.slice/{UNIT}"
 MARK = {"BLACKWELL_INSTANCE": "kimi"}
 OURS = selection(UNIT, None, None, SERVICE_UID, MARK)
-CLEAN = Evidence("boot", True)
+CLEAN = KernelEvidence("boot", True)
 
 
 def gpu(index: int = 0, used: int = 0, processes: dict[int, int | None] | None = None, **more: object) -> GpuUse:
@@ -71,18 +71,20 @@ def seen(
     holders: Sequence[Holder] = (),
     segments: Sequence[Segment] = (),
     selected: Selection = OURS,
-    place: Place = METAL,
+    visibility: Visibility = METAL,
     asked: Sequence[str] = (),
     survivors: Collection[int] = (),
-) -> Look:
+) -> Snapshot:
     scan = Holders(tuple(holders), tuple(segments), 100, 1000)
-    return look_at(UseReading(gpus=tuple(gpus)), scan, place, selected, asked, IDLE_BYTES, survivors)
+    return take_snapshot(UseReading(gpus=tuple(gpus)), scan, visibility, selected, asked, IDLE_BYTES, survivors)
 
 
 class ScriptedHost:
     """`looks` one after the other, the last one for ever; `becomes`: outcome of whom it is told to end, exited by default."""
 
-    def __init__(self, *looks: Look, evidence: Evidence = CLEAN, becomes: dict[int, Ending] | None = None) -> None:
+    def __init__(
+        self, *looks: Snapshot, evidence: KernelEvidence = CLEAN, becomes: dict[int, Outcome] | None = None
+    ) -> None:
         self.looks = list(looks)
         self.told_evidence = evidence
         self.becomes = becomes or {}
@@ -91,17 +93,17 @@ class ScriptedHost:
         self.removed: list[str] = []
         self.survivors: list[int] = []
 
-    def look(self, survivors: Collection[int] = ()) -> Look:
+    def snapshot(self, survivors: Collection[int] = ()) -> Snapshot:
         self.survivors = list(survivors)
         return self.looks.pop(0) if len(self.looks) > 1 else self.looks[0]
 
-    def evidence(self, look: Look) -> Evidence:
+    def evidence(self, snapshot: Snapshot) -> KernelEvidence:
         return self.told_evidence
 
-    def end(self, identities: Iterable[Identity], grace_seconds: float, deadline: float) -> dict[int, Ending]:
+    def end(self, identities: Iterable[Identity], grace_seconds: float, deadline: float) -> dict[int, Outcome]:
         pids = [identity.pid for identity in identities]
         self.ended += pids
-        return {pid: self.becomes.get(pid, Ending("exited", ("TERM",))) for pid in pids}
+        return {pid: self.becomes.get(pid, Outcome("exited", ("TERM",))) for pid in pids}
 
     def remove(self, segment: Segment) -> bool:
         self.removed.append(segment.path)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.release.gpu_status import RELEASED, Finding
-from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import Proof, Window
+from ansible_collections.blackwell.inference.plugins.module_utils.release.gpu_status import RELEASED, GpuStatus
+from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import ConsecutiveReadings, Proof
 
-FREE, HELD = Proof(RELEASED), Proof(Finding("held", "GPU 0 is held.", "End it."))
+FREE, HELD = Proof(RELEASED), Proof(GpuStatus("held", "GPU 0 is held.", "End it."))
 
 
-def after(wanted: int, readings: list[Proof]) -> Window:
-    window = Window(wanted)
+def after(wanted: int, readings: list[Proof]) -> ConsecutiveReadings:
+    window = ConsecutiveReadings(wanted)
     for reading in readings:
         window = window.after(reading)
     return window

@@ -37,19 +37,19 @@ def looked(*looks) -> ScriptedHost:
 )  # fmt: skip
 def test_it_waits_for_what_time_may_cure(looks, state, seconds):
     host = looked(*looks)
-    proof = guard.wait_until_free(host.look, 120, host.now, host.sleep)
+    proof = guard.wait_until_free(host.snapshot, 120, host.now, host.sleep)
     assert (proof.state, host.time) == (state, seconds)
 
 
 @pytest.fixture
 def judged(monkeypatch):
-    """`main` on a machine that shows `look`, or fails with it."""
+    """`main` on a machine that shows `snapshot`, or fails with it."""
 
-    def run(look) -> int:
+    def run(snapshot) -> int:
         def made(*_arguments):
-            if isinstance(look, Exception):
-                raise look
-            return looked(look)
+            if isinstance(snapshot, Exception):
+                raise snapshot
+            return looked(snapshot)
 
         monkeypatch.setattr(guard, "LocalHost", made)
         return guard.main(OPTIONS)

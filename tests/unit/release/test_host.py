@@ -48,5 +48,5 @@ def test_whoever_systemd_started_during_the_look_is_not_left_over(monkeypatch, b
     monkeypatch.setattr(hosts, "read_use", lambda *_: UseReading(gpus=(gpu(0, GIB, {10: GIB}),)))
     monkeypatch.setattr(hosts, "read_holders", scan)
     request = ReleaseRequest(unit=UNIT, uid=SERVICE_UID, environment=MARK)
-    (held,) = LocalHost(request, show, "none").look().held.values()
+    (held,) = LocalHost(request, show, "none").snapshot().held.values()
     assert held.judgement.owner == owner

@@ -15,7 +15,10 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel
     KernelEntry,
     KernelLog,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.release.kernel_faults import Evidence, read_evidence
+from ansible_collections.blackwell.inference.plugins.module_utils.release.kernel_faults import (
+    KernelEvidence,
+    read_evidence,
+)
 
 RECORDED = Path(__file__).parents[2] / "data/kernel"
 TEN = 1796032800.0  # 2026-11-30 10:00:00 UTC
@@ -34,11 +37,11 @@ def recorded(name: str) -> list[str]:
     return [line for line in (RECORDED / f"{name}.txt").read_text().splitlines() if not line.startswith("# ")]
 
 
-def evidence(name: str, addresses: list[str] | None = None) -> Evidence:
+def evidence(name: str, addresses: list[str] | None = None) -> KernelEvidence:
     return read_evidence(log(*recorded(name)), addresses)
 
 
-def what(found: Evidence) -> list[object]:
+def what(found: KernelEvidence) -> list[object]:
     return [(xid.number, xid.pci_address, xid.kind) for xid in found.xids] + [
         (one.kind, one.pci_address) for one in found.faults
     ]

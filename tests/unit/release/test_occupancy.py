@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.holders.scan import Holder
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import Identity
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.usage import GpuUse
-from ansible_collections.blackwell.inference.plugins.module_utils.release.occupancy import Claim, claim_of
+from ansible_collections.blackwell.inference.plugins.module_utils.release.occupancy import Occupancy, claim_of
 from ansible_collections.blackwell.inference.plugins.module_utils.release.ownership import Judgement
 
 GPUS = (GpuUse(0, minor=1), GpuUse(1, minor=0), GpuUse(2))
@@ -43,7 +43,7 @@ def holder(devices: dict[str, tuple[str, ...]], memory: dict[int, int | None] | 
 )
 def test_gpus_of_a_holder(devices, memory, gpus):
     made = claim_of(holder(devices, memory), Judgement("not_ours", "Ask bob.", True), GPUS)
-    assert made == Claim(7, "python3", frozenset(gpus), True, False, memory, False, "Ask bob.")
+    assert made == Occupancy(7, "python3", frozenset(gpus), True, False, memory, False, "Ask bob.")
 
 
 def test_what_is_known_of_the_holder_comes_along():

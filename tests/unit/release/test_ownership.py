@@ -16,7 +16,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.release.owners
     Gpus,
     Selection,
     concerns,
-    judge,
+    owner_of,
     selection,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.release.protected import PROGRAMS, UNITS
@@ -94,7 +94,7 @@ PYTHON = "/opt/sglang/bin/python3"
     ],
 )
 def test_of_our_unit(seen: Holder, selected: Selection, owner: str, why: str) -> None:
-    judgement = judge(seen, selected, FIRST_GPU)
+    judgement = owner_of(seen, selected, FIRST_GPU)
     assert (judgement.owner, judgement.why, judgement.blocks, judgement.tolerated) == (owner, why, True, False)
 
 
@@ -239,7 +239,7 @@ ROOT_BY_MARK = selection(uid=0, environment=MARK)
     ],
 )
 def test_by_user_and_environment(seen: Holder, selected: Selection, owner: str, why: str) -> None:
-    judgement = judge(seen, selected, FIRST_GPU)
+    judgement = owner_of(seen, selected, FIRST_GPU)
     assert (judgement.owner, judgement.why, judgement.blocks, judgement.tolerated) == (owner, why, True, False)
 
 
@@ -248,7 +248,7 @@ def test_no_program_that_is_protected_is_ours_whatever_shows_it(name: str) -> No
     for group in (GROUP, SCOPE, "/"):
         for path in (f"/usr/bin/{name}", f"/opt/x/{name}"):
             seen = holder(group, path)
-            owners = {judge(seen, chosen, FIRST_GPU).owner for chosen in (RUNNING, FAILED, DEAD, BY_UID, BY_MARK)}
+            owners = {owner_of(seen, chosen, FIRST_GPU).owner for chosen in (RUNNING, FAILED, DEAD, BY_UID, BY_MARK)}
             assert owners == {"protected"}
 
 
@@ -289,7 +289,7 @@ def test_no_program_that_is_protected_is_ours_whatever_shows_it(name: str) -> No
     ],
 )
 def test_what_a_protected_program_means_for_a_gpu(name: str, why: str, blocks: bool, tolerated: bool) -> None:
-    judgement = judge(holder(executable=f"/usr/bin/{name}"), FAILED, FIRST_GPU)
+    judgement = owner_of(holder(executable=f"/usr/bin/{name}"), FAILED, FIRST_GPU)
     assert (judgement.owner, judgement.why, judgement.blocks, judgement.tolerated) == (
         "protected",
         why,
@@ -301,7 +301,7 @@ def test_what_a_protected_program_means_for_a_gpu(name: str, why: str, blocks: b
 @pytest.mark.parametrize("unit", UNITS)
 def test_by_its_unit_where_the_program_cannot_be_seen(unit: str) -> None:
     hidden = holder(f"/system.slice/{unit}", None, name="x")
-    assert judge(hidden, BY_UID, FIRST_GPU).why.startswith(f"{UNITS[unit]} is ")
+    assert owner_of(hidden, BY_UID, FIRST_GPU).why.startswith(f"{UNITS[unit]} is ")
 
 
 @pytest.mark.parametrize(
@@ -309,13 +309,13 @@ def test_by_its_unit_where_the_program_cannot_be_seen(unit: str) -> None:
     [("nvidia-persiste", "nvidia-persistenced"), ("Xorg", "Xorg"), ("qemu-system-x86", "qemu-system-x86")],
 )
 def test_by_its_name_where_nothing_else_can_be_seen(name: str, expected: str) -> None:
-    judgement = judge(holder("/", None, name=name), BY_UID, FIRST_GPU)
+    judgement = owner_of(holder("/", None, name=name), BY_UID, FIRST_GPU)
     assert (judgement.owner, judgement.why.partition(" ")[0]) == ("protected", expected)
 
 
 def test_a_name_protects_nobody_whose_program_is_seen() -> None:
-    assert judge(holder(name="Xorg"), BY_UID, FIRST_GPU).owner == "ours"
-    assert judge(holder(executable="/usr/bin/nvidia-smi"), BY_UID, FIRST_GPU).owner == "ours"
+    assert owner_of(holder(name="Xorg"), BY_UID, FIRST_GPU).owner == "ours"
+    assert owner_of(holder(executable="/usr/bin/nvidia-smi"), BY_UID, FIRST_GPU).owner == "ours"
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def test_a_name_protects_nobody_whose_program_is_seen() -> None:
     ids=["another's", "a daemon with memory", "a session", "below a unit", "all of a user", "ours"],
 )
 def test_what_is_allowed_stays_and_is_no_obstacle(seen: Holder, allow: str, named: str) -> None:
-    judgement = judge(seen, selection(UNIT, GROUP, None, 998, MARK, (allow,)), FIRST_GPU)
+    judgement = owner_of(seen, selection(UNIT, GROUP, None, 998, MARK, (allow,)), FIRST_GPU)
     assert (judgement.owner, judgement.why, judgement.blocks, judgement.tolerated) == (
         "protected",
         f"It may keep the GPUs open: allow names {named}.",
@@ -354,7 +354,7 @@ def test_what_is_allowed_stays_and_is_no_obstacle(seen: Holder, allow: str, name
     ids=["another file of that name", "a unit of that name in a container", "not to be seen"],
 )
 def test_what_is_not_allowed_blocks(seen: Holder, allow: str) -> None:
-    assert judge(seen, selection(allow=(allow,)), FIRST_GPU).blocks
+    assert owner_of(seen, selection(allow=(allow,)), FIRST_GPU).blocks
 
 
 D, M = ("descriptor",), ("mapping",)
@@ -408,7 +408,7 @@ def test_who_concerns_and_who_blocks_the_first_gpu(
 ) -> None:
     seen = holder(devices=devices, gpu_memory_bytes=memory)
     assert concerns(seen, FIRST_GPU) is concerned
-    assert judge(seen, FAILED, FIRST_GPU).blocks is blocks
+    assert owner_of(seen, FAILED, FIRST_GPU).blocks is blocks
 
 
 @pytest.mark.parametrize(
@@ -450,15 +450,15 @@ def test_what_selects_too_much_or_nothing_is_refused(given: dict[str, Any], sent
 def test_the_root_is_no_units_group(group: str | None) -> None:
     """systemctl prints an empty one for a unit that is dead: everything would be below it."""
     selected = selection(UNIT, group, None)
-    assert judge(holder("/system.slice/other.service", environment={}), selected, FIRST_GPU).owner == "not_ours"
-    assert judge(holder(GROUP), selected, FIRST_GPU).owner == "ours"
+    assert owner_of(holder("/system.slice/other.service", environment={}), selected, FIRST_GPU).owner == "not_ours"
+    assert owner_of(holder(GROUP), selected, FIRST_GPU).owner == "ours"
 
 
 def test_the_environment_is_never_told() -> None:
     """Values may be secret; the names are ours to give."""
     secret = selection(uid=998, environment={"API_KEY": "hunter2"})
     for seen in (holder(environment={"API_KEY": "hunter2"}), holder(environment={"API_KEY": "other"})):
-        why = judge(seen, secret, FIRST_GPU).why
+        why = owner_of(seen, secret, FIRST_GPU).why
         assert "hunter2" not in why
         assert "other" not in why
 

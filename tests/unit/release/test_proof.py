@@ -11,19 +11,23 @@ from itertools import combinations
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.usage import GpuUse, UseReading
-from ansible_collections.blackwell.inference.plugins.module_utils.release.advice import Place
-from ansible_collections.blackwell.inference.plugins.module_utils.release.gpu_status import STATES, Finding, worst
-from ansible_collections.blackwell.inference.plugins.module_utils.release.occupancy import Claim
-from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import idle_limit, judge
+from ansible_collections.blackwell.inference.plugins.module_utils.release.advice import Visibility
+from ansible_collections.blackwell.inference.plugins.module_utils.release.gpu_status import (
+    STATES,
+    GpuStatus,
+    worst_status,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.release.occupancy import Occupancy
+from ansible_collections.blackwell.inference.plugins.module_utils.release.proof import idle_limit, prove_free
 
 MIB, GIB = 2**20, 2**30
 TOTAL = 97887 * MIB  # RTX PRO 6000
 IDLE = 600 * MIB  # so that 1 % of the card, 979 MiB, is the limit
 
-METAL = Place(True, True, "bare_metal", False)
-VM = Place(True, True, "kvm", True)
-DOCKER = Place(True, False, "docker", False)
-LXC = Place(True, False, "lxc", True)
+METAL = Visibility(True, True, "bare_metal", False)
+VM = Visibility(True, True, "kvm", True)
+DOCKER = Visibility(True, False, "docker", False)
+LXC = Visibility(True, False, "lxc", True)
 USER = replace(METAL, root=False)
 
 RESET = (
@@ -64,12 +68,18 @@ def gpu(used: int | None = 0, index: int = 0, **more: object) -> GpuUse:
     return GpuUse(index, memory_used_bytes=used, **{**facts, **more})
 
 
-def claim(pid: int = 7, name: str = "python3", **more: object) -> Claim:
-    return Claim(**{"pid": pid, "name": name, "gpus": frozenset({0}), "blocks": True, **more})
+def occupancy(pid: int = 7, name: str = "python3", **more: object) -> Occupancy:
+    return Occupancy(**{"pid": pid, "name": name, "gpus": frozenset({0}), "blocks": True, **more})
 
 
-def judged(use: GpuUse, claims: list[Claim] | None = None, place: Place = METAL, left_out: int = 0, **more: object):
-    return judge(UseReading(gpus=(use,)), [use.index], claims or [], place, IDLE, left_out, **more)
+def judged(
+    use: GpuUse,
+    occupancies: list[Occupancy] | None = None,
+    visibility: Visibility = METAL,
+    left_out: int = 0,
+    **more: object,
+):
+    return prove_free(UseReading(gpus=(use,)), [use.index], occupancies or [], visibility, IDLE, left_out, **more)
 
 
 def verdict(*arguments: object, **more: object) -> tuple[str, str | None, str | None]:
@@ -77,14 +87,14 @@ def verdict(*arguments: object, **more: object) -> tuple[str, str | None, str | 
     return proof.state, proof.why, proof.next_step
 
 
-WATCHING = claim(5, "nvidia-smi", blocks=False)
-PERSISTENCE = claim(1, "nvidia-persiste", blocks=False, tolerated=True)
-ALLOWED = claim(4, "ollama", blocks=False, tolerated=True, memory={0: 2 * GIB})
-DISPLAY = claim(9, "Xorg", blocks=False, memory={0: 2 * GIB}, why="Stop the display manager.")
+WATCHING = occupancy(5, "nvidia-smi", blocks=False)
+PERSISTENCE = occupancy(1, "nvidia-persiste", blocks=False, tolerated=True)
+ALLOWED = occupancy(4, "ollama", blocks=False, tolerated=True, memory={0: 2 * GIB})
+DISPLAY = occupancy(9, "Xorg", blocks=False, memory={0: 2 * GIB}, why="Stop the display manager.")
 
 
 @pytest.mark.parametrize(
-    ("use", "claims"),
+    ("use", "occupancies"),
     [
         (gpu(0), []),
         (gpu(978 * MIB), []),
@@ -94,7 +104,7 @@ DISPLAY = claim(9, "Xorg", blocks=False, memory={0: 2 * GIB}, why="Stop the disp
         (gpu(300 * MIB, processes={4: None}), [replace(ALLOWED, memory={0: None})]),
         (gpu(0, recovery_action=None), []),
         (gpu(0, processes=None), []),
-        (gpu(0), [claim(gpus=frozenset({1}), memory={1: 40 * GIB})]),
+        (gpu(0), [occupancy(gpus=frozenset({1}), memory={1: 40 * GIB})]),
         (gpu(1900 * MIB, memory_reserved_bytes=None), []),
     ],
     ids=[
@@ -102,45 +112,45 @@ DISPLAY = claim(9, "Xorg", blocks=False, memory={0: 2 * GIB}, why="Stop the disp
         "recovery action not told", "no list of processes", "held is another", "driver's part not told apart",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("place", [METAL, VM, DOCKER, LXC, USER], ids=["metal", "vm", "docker", "lxc", "user"])
-def test_free(use, claims, place):
-    assert verdict(use, claims, place) == ("released", None, None)
+@pytest.mark.parametrize("visibility", [METAL, VM, DOCKER, LXC, USER], ids=["metal", "vm", "docker", "lxc", "user"])
+def test_free(use, occupancies, visibility):
+    assert verdict(use, occupancies, visibility) == ("released", None, None)
 
 
 @pytest.mark.parametrize(
-    ("use", "claims", "why", "next_step"),
+    ("use", "occupancies", "why", "next_step"),
     [
         (
             gpu(40 * GIB, processes={7: 40 * GIB}),
-            [claim(memory={0: 40 * GIB}, why="It belongs to alice.service: `systemctl stop alice.service` ends it.")],
+            [occupancy(memory={0: 40 * GIB}, why="It belongs to alice.service: `systemctl stop alice.service` ends it.")],
             "GPU 0 has 40.0 GiB in use and is held by process 7 (python3).",
             "It belongs to alice.service: `systemctl stop alice.service` ends it.",
         ),
         (
             gpu(3 * MIB),
-            [claim()],
+            [occupancy()],
             "GPU 0 has 3 MiB in use and is held by process 7 (python3).",
             "End process 7 (python3), or name the executable in allow if it may keep the GPU open.",
         ),
         (
             gpu(3 * MIB),
-            [claim(pid, "a", why="Ask bob.") for pid in (7, 8)],
+            [occupancy(pid, "a", why="Ask bob.") for pid in (7, 8)],
             "GPU 0 has 3 MiB in use and is held by process 7 (a) and process 8 (a).",
             "Process 7: Ask bob.",
         ),
         (
             gpu(3 * MIB),
-            [claim(pid, "a") for pid in range(1, 9)],
+            [occupancy(pid, "a") for pid in range(1, 9)],
             "GPU 0 has 3 MiB in use and is held by process 1 (a), process 2 (a), process 3 (a) and 5 more.",
             "End process 1 (a), process 2 (a), process 3 (a) and 5 more, or name the executable in allow if it may keep the GPU open.",
         ),
         (
             gpu(3 * MIB, memory_reserved_bytes=None),
-            [claim(why="Ask bob.")],
+            [occupancy(why="Ask bob.")],
             "GPU 0 has 3 MiB in use (with what the driver keeps for itself) and is held by process 7 (python3).",
             "Ask bob.",
         ),
-        (gpu(None), [claim(why="Ask bob.")], "GPU 0 is held by process 7 (python3).", "Ask bob."),
+        (gpu(None), [occupancy(why="Ask bob.")], "GPU 0 is held by process 7 (python3).", "Ask bob."),
         (
             gpu(2 * GIB, processes={9: 2 * GIB}),
             [DISPLAY, PERSISTENCE],
@@ -171,21 +181,21 @@ def test_free(use, claims, place):
         "by a display's memory", "by a display whose memory is not told", "by one that is only listed", "by one that is only listed, memory not told",
     ],
 )  # fmt: skip
-def test_held(use, claims, why, next_step):
-    assert verdict(use, claims) == ("held", why, next_step)
+def test_held(use, occupancies, why, next_step):
+    assert verdict(use, occupancies) == ("held", why, next_step)
 
 
 def test_a_listed_process_that_another_user_may_not_see_is_held():
-    assert verdict(gpu(0, processes={66: 5}), place=USER) == (
+    assert verdict(gpu(0, processes={66: 5}), visibility=USER) == (
         "held", "NVML lists process 66 on GPU 0, which this user cannot look into.", "Run as root."
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("place", "next_step"), [(LXC, ASK_PROXMOX), (DOCKER, ASK_HOST), (replace(LXC, proxmox=None), ASK_HOST)]
+    ("visibility", "next_step"), [(LXC, ASK_PROXMOX), (DOCKER, ASK_HOST), (replace(LXC, proxmox=None), ASK_HOST)]
 )
 @pytest.mark.parametrize(
-    ("use", "claims", "why"),
+    ("use", "occupancies", "why"),
     [
         (gpu(40 * GIB), [PERSISTENCE], f"{FULL}; 40.0 GiB {UNSEEN}"),
         (gpu(40 * GIB, processes=None), [], f"{FULL}; 40.0 GiB {UNSEEN}"),
@@ -197,19 +207,19 @@ def test_a_listed_process_that_another_user_may_not_see_is_held():
         (gpu(40 * GIB, processes={66: 40 * GIB, 67: 1}), [], "NVML lists process 66 and process 67 on GPU 0, none of this container's."),
     ],
 )  # fmt: skip
-def test_held_by_what_only_the_host_sees(use, claims, why, place, next_step):
-    assert verdict(use, claims, place) == ("held_by_unseen", why, next_step)
+def test_held_by_what_only_the_host_sees(use, occupancies, why, visibility, next_step):
+    assert verdict(use, occupancies, visibility) == ("held_by_unseen", why, next_step)
 
 
-@pytest.mark.parametrize(("place", "next_step"), [(METAL, RESET), (VM, RESET_IN_VM)])
-def test_memory_of_nobody_where_all_can_be_seen_is_leaked(place, next_step):
-    assert verdict(gpu(40 * GIB), [WATCHING], place) == (
+@pytest.mark.parametrize(("visibility", "next_step"), [(METAL, RESET), (VM, RESET_IN_VM)])
+def test_memory_of_nobody_where_all_can_be_seen_is_leaked(visibility, next_step):
+    assert verdict(gpu(40 * GIB), [WATCHING], visibility) == (
         "needs_reset", f"{FULL}; 40.0 GiB belong to no process: they were leaked.", next_step
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("use", "claims", "place", "left_out", "why", "next_step"),
+    ("use", "occupancies", "visibility", "left_out", "why", "next_step"),
     [
         (gpu(40 * GIB), [], USER, 0, f"{FULL}; 40.0 GiB belong to no process that this user can see.", "Run as root."),
         (gpu(40 * GIB), [], replace(LXC, root=False), 0, f"{FULL}; 40.0 GiB belong to no process that this user can see.", "Run as root."),
@@ -236,8 +246,8 @@ def test_memory_of_nobody_where_all_can_be_seen_is_leaked(place, next_step):
         ),
     ],
 )  # fmt: skip
-def test_unproven(use, claims, place, left_out, why, next_step):
-    assert verdict(use, claims, place, left_out) == ("unproven", why, next_step)
+def test_unproven(use, occupancies, visibility, left_out, why, next_step):
+    assert verdict(use, occupancies, visibility, left_out) == ("unproven", why, next_step)
 
 
 LOST = gpu(None, state="lost", error="GPU 0 is lost.", refused=15)
@@ -246,7 +256,7 @@ HUNG = gpu(None, state="timeout", error="GPU 0 told nothing.")
 
 
 @pytest.mark.parametrize(
-    ("use", "place", "state", "why", "next_step"),
+    ("use", "visibility", "state", "why", "next_step"),
     [
         (LOST, METAL, "needs_reboot", "GPU 0 is lost.", REBOOT),
         (LOST, VM, "needs_reboot", "GPU 0 is lost.", REBOOT_OF_VM),
@@ -258,8 +268,8 @@ HUNG = gpu(None, state="timeout", error="GPU 0 told nothing.")
         (WANTS_RESET, LXC, "needs_reset", "GPU 0 wants a reset.", RESET_BEHIND_LXC),
     ],
 )
-def test_a_gpu_that_does_not_answer(use, place, state, why, next_step):
-    assert verdict(use, [], place) == (state, why, next_step)
+def test_a_gpu_that_does_not_answer(use, visibility, state, why, next_step):
+    assert verdict(use, [], visibility) == (state, why, next_step)
 
 
 @pytest.mark.parametrize(
@@ -288,17 +298,17 @@ def test_what_the_driver_wants_done_although_all_memory_is_free(action, state, n
 
 
 @pytest.mark.parametrize(
-    ("place", "next_step"), [(METAL, "Reboot this machine."), (VM, "Reboot this machine."), (LXC, REBOOT_OF_HOST)]
+    ("visibility", "next_step"), [(METAL, "Reboot this machine."), (VM, "Reboot this machine."), (LXC, REBOOT_OF_HOST)]
 )
-def test_a_process_that_kill_does_not_end(place, next_step):
+def test_a_process_that_kill_does_not_end(visibility, next_step):
     use = gpu(40 * GIB, processes={7: 40 * GIB})
-    assert verdict(use, [claim(memory={0: 40 * GIB}, survived_kill=True)], place) == (
+    assert verdict(use, [occupancy(memory={0: 40 * GIB}, survived_kill=True)], visibility) == (
         "needs_reboot", "GPU 0 is held by process 7 (python3), which SIGKILL did not end: stuck in the kernel.", next_step
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("reading", "place", "state", "next_step"),
+    ("reading", "visibility", "state", "next_step"),
     [
         (UseReading("It is hung.", driver_hung=True), METAL, "needs_reboot", REBOOT),
         (UseReading("It is hung.", driver_hung=True), LXC, "needs_reboot", REBOOT_OF_HOST),
@@ -308,14 +318,14 @@ def test_a_process_that_kill_does_not_end(place, next_step):
         (UseReading("No card.", absent=True), LXC, "unproven", "Run this on the machine that has the cards."),
     ],
 )  # fmt: skip
-def test_nvml_that_does_not_answer_at_all(reading, place, state, next_step):
-    proof = judge(reading, [0], [claim()], place, IDLE)
+def test_nvml_that_does_not_answer_at_all(reading, visibility, state, next_step):
+    proof = prove_free(reading, [0], [occupancy()], visibility, IDLE)
     assert (proof.state, proof.why, proof.next_step, proof.gpus) == (state, reading.driver_error, next_step, ())
 
 
 def test_the_worst_gpu_speaks_for_all_and_those_like_it_are_named():
     gpus = (gpu(index=0), gpu(40 * GIB, 1), gpu(index=2, recovery_action="gpu_reset"), gpu(index=3))
-    proof = judge(UseReading(gpus=gpus), [0, 1, 2, 3], [claim(gpus=frozenset({3}))], METAL, IDLE)
+    proof = prove_free(UseReading(gpus=gpus), [0, 1, 2, 3], [occupancy(gpus=frozenset({3}))], METAL, IDLE)
     assert [each.state for each in proof.gpus] == ["released", "needs_reset", "needs_reset", "held"]
     assert proof.why == (
         "GPU 1 has 40.0 GiB in use, where an idle one has at most 979 MiB; 40.0 GiB belong to no process: they were leaked. In the same state: GPU 2."
@@ -325,8 +335,8 @@ def test_the_worst_gpu_speaks_for_all_and_those_like_it_are_named():
 
 @pytest.mark.parametrize(("better", "worse"), list(combinations(STATES, 2)))
 def test_order_of_the_states(better, worse):
-    first, second = Finding(better), Finding(worse)
-    assert worst([first, second]) is worst([second, first]) is second
+    first, second = GpuStatus(better), GpuStatus(worse)
+    assert worst_status([first, second]) is worst_status([second, first]) is second
 
 
 def test_states_of_the_contract_from_the_best_to_the_worst():
@@ -334,12 +344,14 @@ def test_states_of_the_contract_from_the_best_to_the_worst():
 
 
 def test_gpus_that_were_not_asked_about_do_not_count():
-    proof = judge(UseReading(gpus=(gpu(index=0), gpu(40 * GIB, 1))), [0], [claim(gpus=frozenset({1}))], METAL, IDLE)
+    proof = prove_free(
+        UseReading(gpus=(gpu(index=0), gpu(40 * GIB, 1))), [0], [occupancy(gpus=frozenset({1}))], METAL, IDLE
+    )
     assert (proof.state, [each.use.index for each in proof.gpus]) == ("released", [0])
 
 
 def test_a_gpu_that_disappears_is_no_free_gpu():
-    proof = judge(UseReading(gpus=(gpu(index=0),)), [0, 1], [], METAL, IDLE)
+    proof = prove_free(UseReading(gpus=(gpu(index=0),)), [0, 1], [], METAL, IDLE)
     assert (proof.state, proof.why) == (
         "unproven",
         "GPU 1 is not shown by NVML any more, and the others may have other numbers now.",
@@ -347,7 +359,7 @@ def test_a_gpu_that_disappears_is_no_free_gpu():
 
 
 def test_no_gpu_is_no_proof():
-    proof = judge(UseReading(gpus=(gpu(),)), [], [], METAL, IDLE)
+    proof = prove_free(UseReading(gpus=(gpu(),)), [], [], METAL, IDLE)
     assert (proof.state, proof.why, proof.next_step) == (
         "unproven", "No GPU was looked at.", "Name at least one GPU in gpus, or none for all of them."
     )  # fmt: skip
@@ -382,7 +394,7 @@ def test_memory_seen_and_unseen(processes, seen, unseen):
 
 
 def test_a_gpu_in_the_result():
-    proof = judged(gpu(5, minor=3, pci_address="0000:01:00.0"), [claim(why="Ask bob.")])
+    proof = judged(gpu(5, minor=3, pci_address="0000:01:00.0"), [occupancy(why="Ask bob.")])
     assert proof.gpus[0].as_dict() == {
         "index": 0, "uuid": "GPU-a", "pci_address": "0000:01:00.0", "device": "nvidia3", "state": "held",
         "why": "GPU 0 has 0 MiB in use and is held by process 7 (python3).", "memory_used_bytes": 5, "memory_seen_bytes": 0,
@@ -391,12 +403,12 @@ def test_a_gpu_in_the_result():
 
 
 def test_what_another_user_than_root_cannot_see_is_not_proven_free():
-    assert verdict(gpu(), place=USER, left_out=1) == (
+    assert verdict(gpu(), visibility=USER, left_out=1) == (
         "unproven",
         "Nothing that this user can see holds GPU 0, and the processes of other users could not be looked into.",
         "Run as root.",
     )
-    assert verdict(gpu(), place=METAL, left_out=1) == ("released", None, None)
+    assert verdict(gpu(), visibility=METAL, left_out=1) == ("released", None, None)
 
 
 def test_a_search_that_ended_early_proves_nothing_free():
@@ -406,4 +418,4 @@ def test_a_search_that_ended_early_proves_nothing_free():
         f"Nothing that was seen holds GPU 0, but not all processes were looked at: {why}.",
         "Look again. If it ends so again, see what is wrong with the process that it names.",
     )
-    assert verdict(gpu(), [claim()], left_out=1, broken_off=why)[0] == "held"
+    assert verdict(gpu(), [occupancy()], left_out=1, broken_off=why)[0] == "held"

@@ -12,19 +12,22 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel_log import KernelEntry, KernelLog
-from ansible_collections.blackwell.inference.plugins.module_utils.release.advice import Place
-from ansible_collections.blackwell.inference.plugins.module_utils.release.kernel_faults import Evidence, read_evidence
+from ansible_collections.blackwell.inference.plugins.module_utils.release.advice import Visibility
+from ansible_collections.blackwell.inference.plugins.module_utils.release.kernel_faults import (
+    KernelEvidence,
+    read_evidence,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.release.ownership import selection
 from ansible_collections.blackwell.inference.plugins.module_utils.release.release import list_holders, release
 from ansible_collections.blackwell.inference.plugins.module_utils.release.request import ReleaseRequest
-from ansible_collections.blackwell.inference.plugins.module_utils.release.termination import Ending
+from ansible_collections.blackwell.inference.plugins.module_utils.release.termination import Outcome
 
 from .scripted import GIB, GROUP, MARK, MIB, SERVICE_UID, UNIT, ScriptedHost, gpu, holder, seen, segment, stranger
 
 REQUEST = ReleaseRequest(unit=UNIT, uid=SERVICE_UID, environment=MARK)
 FREE = seen([gpu()])
 WANTS_RESET = {"recovery_action": "gpu_reset"}
-LXC = Place(True, False, "lxc", True)
+LXC = Visibility(True, False, "lxc", True)
 XID_79 = "NVRM: Xid (PCI:0000:00:00): 79, pid=1, name=python3, GPU has fallen off the bus."
 
 
@@ -32,7 +35,7 @@ def outcomes(report) -> dict[int, str | None]:
     return {told["pid"]: told["outcome"] for told in report.as_dict()["holders"]}
 
 
-def hardware_fault() -> Evidence:
+def hardware_fault() -> KernelEvidence:
     return read_evidence(KernelLog(True, "boot", (KernelEntry(1_700_000_000.0, XID_79),)), ["0000:00:00.0"])
 
 
@@ -79,7 +82,7 @@ def test_memory_that_never_comes_back_is_told_at_the_deadline():
 
 
 def test_memory_that_only_the_host_can_explain():
-    report = release(ScriptedHost(seen([gpu(0, 30 * GIB)], place=LXC)), REQUEST)
+    report = release(ScriptedHost(seen([gpu(0, 30 * GIB)], visibility=LXC)), REQUEST)
     told = report.as_dict()
     assert told["state"] == "held_by_unseen"
     assert told["next_step"] == (
@@ -101,7 +104,7 @@ def test_what_kill_does_not_end_needs_a_reboot():
     stuck = holder(10, state="D")
     full = seen([gpu(0, 4 * GIB, {10: 4 * GIB})], [stuck])
     after = seen([gpu(0, 4 * GIB, {10: 4 * GIB})], [stuck], survivors=[10])
-    host = ScriptedHost(full, after, becomes={10: Ending("survived_kill", ("TERM", "KILL"), "uvm_release", "D")})
+    host = ScriptedHost(full, after, becomes={10: Outcome("survived_kill", ("TERM", "KILL"), "uvm_release", "D")})
     told = release(host, REQUEST).as_dict()
     assert host.survivors == [10]
     assert told["state"] == "needs_reboot"
@@ -164,8 +167,8 @@ def test_the_running_unit_is_no_obstacle_to_its_own_restart():
     running = selection(UNIT, GROUP, 1_700_000_000.0, SERVICE_UID, MARK)
     rank = holder(10, control_group=GROUP, unit=UNIT)
     for processes in ({10: 80 * GIB}, {10: None}, {}):
-        look = seen([gpu(0, 80 * GIB, processes)], [rank], selected=running)
-        report = list_holders(ScriptedHost(look), REQUEST)
+        snapshot = seen([gpu(0, 80 * GIB, processes)], [rank], selected=running)
+        report = list_holders(ScriptedHost(snapshot), REQUEST)
         assert (report.obstacles, report.as_dict()["holders"][0]["owner"], report.selected) == ((), "protected", ())
         assert report.as_dict()["state"] == "held"
 
@@ -234,7 +237,7 @@ def test_one_that_stays_does_not_end_the_wait_for_another_that_empties():
         seen(cards, [stuck]),
         *[seen(cards, [stuck], survivors=[10])] * 3,
         emptied,
-        becomes={10: Ending("survived_kill", ("TERM", "KILL"))},
+        becomes={10: Outcome("survived_kill", ("TERM", "KILL"))},
     )
     states = [told["state"] for told in release(host, REQUEST).as_dict()["gpus"]]
     assert (states, host.time) == (["needs_reboot", "released"], 3.0)
@@ -288,10 +291,10 @@ def test_the_launcher_of_an_engine_on_other_gpus(card, launcher, state):
     """It has no context, and all GPUs open; its rank has one, and all GPUs open too."""
     devices = {"nvidia0": OPEN, "nvidia1": OPEN, "nvidia-uvm": OPEN}
     rank = stranger(21, devices={**devices, "nvidia1": MAPPED})
-    look = seen(
+    snapshot = seen(
         [card, gpu(1, 80 * GIB, {21: 80 * GIB})], [stranger(20, **{"devices": devices, **launcher}), rank], asked=["0"]
     )
-    told = list_holders(ScriptedHost(look), REQUEST).as_dict()
+    told = list_holders(ScriptedHost(snapshot), REQUEST).as_dict()
     assert told["state"] == state
     blocks = {holder["pid"]: holder["blocks"] for holder in told["holders"]}
     assert blocks == {20: state == "held" and bool(launcher or card.processes is None), 21: False}

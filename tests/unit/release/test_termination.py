@@ -16,8 +16,8 @@ import pytest
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ReleaseError
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import Identity, Standing
 from ansible_collections.blackwell.inference.plugins.module_utils.release.termination import (
-    Ending,
     LocalProcesses,
+    Outcome,
     end,
     is_same,
 )
@@ -79,31 +79,31 @@ class Host:
         return Standing("D", "uvm_release")
 
 
-def ended(host: Host, grace_seconds: float = 30, total_seconds: float = 180) -> dict[int, Ending]:
+def ended(host: Host, grace_seconds: float = 30, total_seconds: float = 180) -> dict[int, Outcome]:
     identities = [replace(LISTED, pid=pid) for pid in host.processes]
-    endings = end(identities, grace_seconds, host.time + total_seconds, host)
+    outcomes = end(identities, grace_seconds, host.time + total_seconds, host)
     assert not host.open_descriptors
-    return endings
+    return outcomes
 
 
 @pytest.mark.parametrize(
     ("process", "expected", "sent"),
     [
-        (Scripted({"TERM": 3}), Ending("exited", ("TERM",)), [(0, "TERM")]),
-        (Scripted({"KILL": 40}), Ending("exited", ("TERM", "KILL")), [(0, "TERM"), (30, "KILL")]),
-        (Scripted(), Ending("survived_kill", ("TERM", "KILL"), "uvm_release", "D"), [(0, "TERM"), (30, "KILL")]),
-        (Scripted(ends_at=0), Ending("vanished"), []),
-        (Scripted(refuses={"TERM": ProcessLookupError}), Ending("vanished"), []),
-        (Scripted(refuses={"KILL": ProcessLookupError}), Ending("exited", ("TERM",)), [(0, "TERM")]),
-        (Scripted(refuses={"TERM": PermissionError}), Ending("changed_identity"), []),
+        (Scripted({"TERM": 3}), Outcome("exited", ("TERM",)), [(0, "TERM")]),
+        (Scripted({"KILL": 40}), Outcome("exited", ("TERM", "KILL")), [(0, "TERM"), (30, "KILL")]),
+        (Scripted(), Outcome("survived_kill", ("TERM", "KILL"), "uvm_release", "D"), [(0, "TERM"), (30, "KILL")]),
+        (Scripted(ends_at=0), Outcome("vanished"), []),
+        (Scripted(refuses={"TERM": ProcessLookupError}), Outcome("vanished"), []),
+        (Scripted(refuses={"KILL": ProcessLookupError}), Outcome("exited", ("TERM",)), [(0, "TERM")]),
+        (Scripted(refuses={"TERM": PermissionError}), Outcome("changed_identity"), []),
         (
             Scripted(becomes={"TERM": replace(LISTED, pid=5, executable="/bin/other")}),
-            Ending("changed_identity", ("TERM",)),
+            Outcome("changed_identity", ("TERM",)),
             [(0, "TERM")],
         ),
         (
             Scripted({"KILL": 1}, becomes={"TERM": replace(LISTED, pid=5, executable=None)}),
-            Ending("exited", ("TERM", "KILL")),
+            Outcome("exited", ("TERM", "KILL")),
             [(0, "TERM"), (30, "KILL")],
         ),
     ],
@@ -119,7 +119,7 @@ def ended(host: Host, grace_seconds: float = 30, total_seconds: float = 180) -> 
         "exits and does not come to its end",
     ],
 )
-def test_one_process(process: Scripted, expected: Ending, sent: list[tuple[float, str]]) -> None:
+def test_one_process(process: Scripted, expected: Outcome, sent: list[tuple[float, str]]) -> None:
     host = Host(p5=process)
     assert ended(host) == {5: expected}
     assert [(when - 1000, name) for when, name, _pid in host.sent] == sent
@@ -127,7 +127,7 @@ def test_one_process(process: Scripted, expected: Ending, sent: list[tuple[float
 
 def test_all_hear_term_before_anybody_is_waited_for_and_only_those_left_are_killed() -> None:
     host = Host(p5=Scripted({"KILL": 0}), p6=Scripted({"TERM": 9}), p7=Scripted({"TERM": 29}), p8=Scripted())
-    assert {pid: ending.outcome for pid, ending in ended(host).items()} == {
+    assert {pid: outcome.outcome for pid, outcome in ended(host).items()} == {
         5: "exited",
         6: "exited",
         7: "exited",
@@ -148,18 +148,18 @@ def test_it_does_not_wait_longer_than_somebody_lives() -> None:
 
 def test_half_of_the_time_is_left_for_what_follows_kill() -> None:
     host = Host(p5=Scripted({"KILL": 9}))
-    assert ended(host, grace_seconds=30, total_seconds=20) == {5: Ending("exited", ("TERM", "KILL"))}
+    assert ended(host, grace_seconds=30, total_seconds=20) == {5: Outcome("exited", ("TERM", "KILL"))}
     assert [when - 1000 for when, _name, _pid in host.sent] == [0, 10]
 
 
 def test_nobody_of_our_own_line_is_touched() -> None:
     host = Host(p1=Scripted(), p77=Scripted(), p5=Scripted({"TERM": 0}))
-    assert ended(host) == {1: Ending("protected"), 77: Ending("protected"), 5: Ending("exited", ("TERM",))}
+    assert ended(host) == {1: Outcome("protected"), 77: Outcome("protected"), 5: Outcome("exited", ("TERM",))}
 
 
 def test_one_that_is_gone() -> None:
     host = Host()
-    assert end([LISTED], 30, host.time + 9, host) == {100: Ending("vanished")}
+    assert end([LISTED], 30, host.time + 9, host) == {100: Outcome("vanished")}
 
 
 def test_nobody_to_end() -> None:

@@ -10,7 +10,7 @@ import os
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.virtualisation import Virtualisation
-from ansible_collections.blackwell.inference.plugins.module_utils.release.advice import Place, read_place
+from ansible_collections.blackwell.inference.plugins.module_utils.release.advice import Visibility, read_place
 
 
 @pytest.mark.parametrize(
@@ -36,9 +36,9 @@ def test_read_place(tmp_path, namespace, kind, container, guest):
     link = tmp_path / "pid"
     if namespace:
         link.symlink_to(namespace)
-    place = read_place(Virtualisation(kind, True, ()), str(link))
-    assert (place.container, place.guest) == (container, guest)
-    assert place == Place(os.geteuid() == 0, not container, kind, True)
+    visibility = read_place(Virtualisation(kind, True, ()), str(link))
+    assert (visibility.container, visibility.guest) == (container, guest)
+    assert visibility == Visibility(os.geteuid() == 0, not container, kind, True)
 
 
 def test_the_real_link_can_be_read():

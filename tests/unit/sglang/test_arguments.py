@@ -12,7 +12,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.sglang.argumen
     checked_arguments,
     engine_arguments,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect import FLAG_OF, dialect_for
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect import FLAG_NAMES, dialect_for
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.flags.table import VERSIONS
 
 OLD, NEW, BETWEEN = dialect_for("0.5.9"), dialect_for("0.5.23"), dialect_for("0.5.15")
@@ -324,7 +324,7 @@ SETTINGS = {
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_setting_is_a_flag_that_the_server_config_of_every_version_takes(version):
     """engine_arguments itself refuses what the recorded table lacks or its server config bars."""
-    assert set(SETTINGS) == set(FLAG_OF)
+    assert set(SETTINGS) == set(FLAG_NAMES)
     assert len(engine_arguments(dialect_for(version), SETTINGS, {})) >= len(SETTINGS)
 
 

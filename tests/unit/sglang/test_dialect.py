@@ -16,7 +16,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect
     flag_names,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.flags.table import VERSIONS
-from ansible_collections.blackwell.inference.plugins.module_utils.sglang.sizing_history import QUIRKS
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.sizing_history import SIZING_HISTORY
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.sizing_rules import SizingRules
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.version import EngineVersion
 
@@ -97,8 +97,8 @@ def test_sizing_quirks_begin_where_they_were_first_seen(field, values):
 
 
 def test_every_rule_is_a_quirk_with_an_oldest_value():
-    assert set(QUIRKS) | {"engine_version"} == set(SizingRules.__dataclass_fields__)
-    for rows in QUIRKS.values():
+    assert set(SIZING_HISTORY) | {"engine_version"} == set(SizingRules.__dataclass_fields__)
+    for rows in SIZING_HISTORY.values():
         assert EngineVersion.parse(rows[0][0]) <= EngineVersion.parse(OLDEST)
         since = [EngineVersion.parse(version) for version, _value in rows]
         assert since == sorted(since)

@@ -12,8 +12,8 @@ import pytest
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gb_to_bytes, gib_to_bytes
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.log_lines import split_lines
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.start_log import (
-    HostPool,
-    Pool,
+    LoggedHostPool,
+    LoggedPool,
     Sliding,
     States,
     parse_start,
@@ -29,13 +29,13 @@ DRAFT_LOAD = f"{T} Load weight end. type=Y, dtype=torch.bfloat16, avail mem=8.10
 
 @pytest.mark.parametrize(
     ("version", "host_pool"),
-    [("0.5.9", HostPool(0, None)), ("0.5.23", HostPool(0, 16400, "kv"))],
+    [("0.5.9", LoggedHostPool(0, None)), ("0.5.23", LoggedHostPool(0, 16400, "kv"))],
     ids=["0.5.9", "0.5.23"],
 )
-def test_the_recorded_start_on_a_cpu(version: str, host_pool: HostPool) -> None:
+def test_the_recorded_start_on_a_cpu(version: str, host_pool: LoggedHostPool) -> None:
     start = parse_start(split_lines((RECORDINGS / version / "cpu-llama-hicache" / "journal.log").read_bytes().decode()))
     (rank,) = start.ranks
-    assert (rank.name, rank.pools, rank.host_pools) == ("TP0", (Pool(2048, 0, 2),), (host_pool,))
+    assert (rank.name, rank.pools, rank.host_pools) == ("TP0", (LoggedPool(2048, 0, 2),), (host_pool,))
     assert start.totals is not None
     assert (start.totals.tokens, start.totals.context_length, start.totals.device) == (2048, 2048, "cpu")
     assert start.fired_up
@@ -46,22 +46,22 @@ def test_the_recorded_latent_cache_has_one_size_and_a_host_pool_of_its_own() -> 
     """tiny-deepseek: 480 bytes a token; --hicache-size 1 makes 10^9 // 480 + 1 tokens of it."""
     text = (RECORDINGS / "0.5.23" / "cpu-deepseek-hicache" / "journal.log").read_bytes().decode()
     (rank,) = parse_start(split_lines(text)).ranks
-    assert rank.pool == Pool(4096, 0, 1)
-    assert rank.host_pool == HostPool(gb_to_bytes("1.00"), 2_083_334, "kv")
+    assert rank.pool == LoggedPool(4096, 0, 1)
+    assert rank.host_pool == LoggedHostPool(gb_to_bytes("1.00"), 2_083_334, "kv")
 
 
 def test_sizes_on_the_gpu_are_gib_and_in_host_memory_gb() -> None:
     start = parse_start([LOAD, TARGET, f"{T} Allocating 44.77 GB host memory for hierarchical KV cache."])
     (rank,) = start.ranks
     assert rank.weights_bytes == gib_to_bytes("72.33")
-    assert rank.pool == Pool(159277, gib_to_bytes("10.42"), 1)
-    assert rank.host_pool == HostPool(gb_to_bytes("44.77"), None)
+    assert rank.pool == LoggedPool(159277, gib_to_bytes("10.42"), 1)
+    assert rank.host_pool == LoggedHostPool(gb_to_bytes("44.77"), None)
 
 
 @pytest.mark.parametrize("pools", [[TARGET, DRAFT], [DRAFT, TARGET]], ids=["draft last", "draft first"])
 def test_the_pool_of_a_draft_is_not_the_targets(pools: list[str]) -> None:
     (rank,) = parse_start(pools).ranks
-    assert rank.pool == Pool(159277, gib_to_bytes("10.42"), 1)
+    assert rank.pool == LoggedPool(159277, gib_to_bytes("10.42"), 1)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ GRAPH = f"{T} Capture {{}} end. elapsed=3.1 s, mem usage={{}} GB, avail mem=5.00
 def test_what_a_draft_takes_stands_apart(lines: list[str]) -> None:
     (rank,) = parse_start(lines).ranks
     assert (rank.weights_bytes, rank.draft_weights_bytes) == (gib_to_bytes("72.33"), gib_to_bytes("1.10"))
-    assert rank.pools == (Pool(159277, gib_to_bytes("10.42"), 1),)
-    assert rank.draft_pools == (Pool(159277, 2 * gib_to_bytes("0.30"), 2),)
+    assert rank.pools == (LoggedPool(159277, gib_to_bytes("10.42"), 1),)
+    assert rank.draft_pools == (LoggedPool(159277, 2 * gib_to_bytes("0.30"), 2),)
     assert rank.pool_end_free_bytes == gib_to_bytes("9.22")
 
 
@@ -111,7 +111,7 @@ def test_a_draft_that_is_larger_is_still_a_draft() -> None:
     """DFLASH: five dense layers of a draft beside a small latent target."""
     large = f"{T} KV Cache is allocated. #tokens: 159277, K size: 9.00 GB, V size: 9.00 GB"
     (rank,) = parse_start([LOAD, TARGET, END.format("30.00"), DRAFT_LOAD, large, END.format("12.00")]).ranks
-    assert rank.pool == Pool(159277, gib_to_bytes("10.42"), 1)
+    assert rank.pool == LoggedPool(159277, gib_to_bytes("10.42"), 1)
 
 
 def test_without_a_draft_there_are_no_figures_of_one() -> None:
@@ -143,15 +143,15 @@ DTYPE = "is allocated. dtype: torch.bfloat16, #tokens:"
 def test_the_pools_of_a_sliding_window_hybrid(lines: list[str], labels: tuple[str | None, str | None]) -> None:
     (rank,) = parse_start([LOAD, SLIDING, *lines, END.format("9.22")]).ranks
     assert rank.sliding == Sliding(1000, 800)
-    assert rank.pool == Pool(1000, gib_to_bytes("1.00"), 1, labels[0])
-    assert rank.sliding_pool == Pool(800, gib_to_bytes("3.00"), 1, labels[1])
+    assert rank.pool == LoggedPool(1000, gib_to_bytes("1.00"), 1, labels[0])
+    assert rank.sliding_pool == LoggedPool(800, gib_to_bytes("3.00"), 1, labels[1])
 
 
 def test_a_model_of_sliding_layers_alone() -> None:
     only = f"{T} Use sliding window memory pool (all SWA). swa_layer_tokens=800"
     (rank,) = parse_start([LOAD, only, f"{T} KV Cache {DTYPE} 800, KV size: 3.00 GB"]).ranks
     assert rank.sliding == Sliding(None, 800)
-    assert rank.pool == Pool(800, gib_to_bytes("3.00"), 1)
+    assert rank.pool == LoggedPool(800, gib_to_bytes("3.00"), 1)
     assert rank.sliding_pool is None
 
 
@@ -197,8 +197,8 @@ def test_pools_in_host_memory_beside_the_cache_are_not_it() -> None:
             f"{T} Allocating 3.00 GB host memory for DSA indexer (layout=page_first).",
         ]
     ).ranks
-    assert rank.host_pool == HostPool(gb_to_bytes("44.77"), 100, "kv")
+    assert rank.host_pool == LoggedHostPool(gb_to_bytes("44.77"), 100, "kv")
     assert rank.host_side_pools == (
-        HostPool(gb_to_bytes("60.00"), 230, "hierarchical Mamba cache"),
-        HostPool(gb_to_bytes("3.00"), None, "DSA indexer"),
+        LoggedHostPool(gb_to_bytes("60.00"), 230, "hierarchical Mamba cache"),
+        LoggedHostPool(gb_to_bytes("3.00"), None, "DSA indexer"),
     )

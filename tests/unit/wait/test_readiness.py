@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import UnitState
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.milestones import Milestone
-from ansible_collections.blackwell.inference.plugins.module_utils.wait.readiness import Look, judge
+from ansible_collections.blackwell.inference.plugins.module_utils.wait.readiness import StartSnapshot, judge_start
 
 UNIT = UnitState(
     name="sglang-kimi.service",
@@ -30,7 +30,7 @@ UNIT = UnitState(
     control_group=None,
     cgroup_memory_bytes=None,
 )
-LOADING = Look(
+LOADING = StartSnapshot(
     unit=UNIT,
     engine="SGLang 0.5.9",
     first_invocation="a",
@@ -46,7 +46,7 @@ LOADING = Look(
 UP = replace(LOADING, milestone=Milestone("ready", 64, 64, True), serving=True)
 WHERE = "loading weights (12 of 64 shards), 95 s after the start of SGLang 0.5.9"
 
-CASES: list[tuple[str, Look, dict[str, Any], str, str | None]] = [
+CASES: list[tuple[str, StartSnapshot, dict[str, Any], str, str | None]] = [
     ("loads", LOADING, {}, "loading", None),
     (
         "loads behind a gate in ExecStartPost",
@@ -171,11 +171,11 @@ CASES: list[tuple[str, Look, dict[str, Any], str, str | None]] = [
 
 
 @pytest.mark.parametrize(
-    ("look", "unit", "state", "sentence"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+    ("snapshot", "unit", "state", "sentence"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
-def test_the_state_of_a_start(look: Look, unit: dict[str, Any], state: str, sentence: str | None) -> None:
-    assert judge(replace(look, unit=replace(UNIT, **unit))) == (state, sentence)
+def test_the_state_of_a_start(snapshot: StartSnapshot, unit: dict[str, Any], state: str, sentence: str | None) -> None:
+    assert judge_start(replace(snapshot, unit=replace(UNIT, **unit))) == (state, sentence)
 
 
 def test_a_start_ten_times_slower_than_any_estimate_that_still_moves_is_loading() -> None:
-    assert judge(replace(LOADING, elapsed_seconds=43_000, silent_seconds=299))[0] == "loading"
+    assert judge_start(replace(LOADING, elapsed_seconds=43_000, silent_seconds=299))[0] == "loading"

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..child_process import Speaker
+from ..child_process import JsonLinesChild
 from ..files import Unread, text_of
 from ..identity import Identity
 from ..memory import DIRECTORY, Segment, device_of, marked, read_segments
@@ -177,7 +177,7 @@ def _look(sight: Sight, request: ScanRequest, timeout_seconds: float) -> list[Un
     unread: list[Unread] = []
     end = time.monotonic() + _MOST_TIMEOUTS * timeout_seconds
     while True:
-        speaker = Speaker(child.__name__, request.as_json(), timeout_seconds)
+        speaker = JsonLinesChild(child.__name__, request.as_json(), timeout_seconds)
         before, sight.at = sight.descriptors, None
         for message in speaker.messages(end - time.monotonic()):
             sight.take(message, before)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .session import Heard
+from .session import NvmlReply
 
 GPU_IS_LOST, RESET_REQUIRED, LIB_RM_VERSION_MISMATCH = 15, 16, 18
 LOST = (GPU_IS_LOST, RESET_REQUIRED)
@@ -42,7 +42,7 @@ def refusal_sentence(code: int, nvml_version: str | None, kernel_version: str | 
     return _HOST.get(code, f"NVML could not start: it answered with error {code}.")
 
 
-def host_sentence(heard: Heard, kernel_version: str | None, library: str | None) -> str:
+def host_sentence(heard: NvmlReply, kernel_version: str | None, library: str | None) -> str:
     """Why nothing at all was learnt from NVML."""
     if heard.unloadable is not None:
         return f"The NVIDIA library {library} could not be loaded: {heard.unloadable}. Name a library for this machine with nvml_library."
@@ -58,18 +58,18 @@ def gpu_sentence(index: int, code: int) -> str:
     )
 
 
-def silence_sentence(index: int, heard: Heard) -> str:
+def silence_sentence(index: int, heard: NvmlReply) -> str:
     """Why nothing was learnt about one GPU although others answer."""
     return f"GPU {index} told nothing: {breaking_off(heard)}. {_advice(heard, 'GPU needs a reset or')}"
 
 
-def breaking_off(heard: Heard) -> str:
+def breaking_off(heard: NvmlReply) -> str:
     """Which call never came back, or how its process ended."""
     if heard.silent_seconds is not None:
         return f"{heard.asking or 'its process'} did not return within {heard.silent_seconds:.0f} seconds"
     return f"its process {heard.ended} {'in ' + heard.asking if heard.asking else 'before it asked anything'}"
 
 
-def _advice(heard: Heard, cure: str) -> str:
+def _advice(heard: NvmlReply, cure: str) -> str:
     hung = "" if heard.silent_seconds is None else f"; a hung {cure} a reboot of the host"
     return f"Look for NVRM or Xid in the kernel log{hung}."

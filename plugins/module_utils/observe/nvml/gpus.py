@@ -15,7 +15,7 @@ from typing import Any, Optional, Protocol
 
 from ..files import HostFiles, Unread
 from .errors import LOST, NO_DEVICES, breaking_off, gpu_sentence, host_sentence, silence_sentence
-from .session import Conversation, Heard, Request, hear_round
+from .session import NvmlReply, NvmlRequest, NvmlSession, hear_round
 
 # "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build ..." and, closed, "... UNIX x86_64 Kernel Module  535.54.03 ..."
 _MODULE = re.compile(r"^NVRM version: (?P<flavour>.*?Kernel Module(?: for \S+)?)\s+(?P<version>[\d.]+)", re.MULTILINE)
@@ -108,7 +108,7 @@ class ChildNvmlReader:
 
     def read(self) -> NvmlReading:
         kernel = read_kernel_module(self.files)
-        told = hear_round(self._start, Request(self.library), self.timeout_seconds)
+        told = hear_round(self._start, NvmlRequest(self.library), self.timeout_seconds)
         heard = told.first
         if heard.driver is None:
             error = host_sentence(heard, kernel.kernel_module_version, self.library)
@@ -120,14 +120,14 @@ class ChildNvmlReader:
         rows = heard.rows if heard.done else self._rows(heard, gpus, unread)
         return NvmlReading(driver, tuple(gpus[index] for index in sorted(gpus)), rows, tuple(unread))
 
-    def _start(self, request: Request) -> Conversation:
-        return Conversation(request, self.timeout_seconds)
+    def _start(self, request: NvmlRequest) -> NvmlSession:
+        return NvmlSession(request, self.timeout_seconds)
 
-    def _rows(self, heard: Heard, gpus: dict[int, Gpu], unread: list[Unread]) -> dict[int, dict[str, Any]]:
+    def _rows(self, heard: NvmlReply, gpus: dict[int, Gpu], unread: list[Unread]) -> dict[int, dict[str, Any]]:
         """The interconnect of the GPUs that answer, when the first conversation broke off before it was told in full."""
         if len(heard.gpus) < heard.count:
             healthy = [index for index in sorted(gpus) if gpus[index].state == "ok"]
-            heard = self._start(Request(self.library, only=healthy, gpus=False)).hear()
+            heard = self._start(NvmlRequest(self.library, only=healthy, gpus=False)).hear()
         if not heard.done:
             unread.append(Unread("interconnect", breaking_off(heard)))
         return heard.rows
@@ -149,5 +149,5 @@ def _gpu(facts: dict[str, Any]) -> Gpu:
     return Gpu(**known, state="lost" if failed in LOST else "error", error=gpu_sentence(facts["index"], failed))
 
 
-def _unheard(index: int, heard: Heard) -> Gpu:
+def _unheard(index: int, heard: NvmlReply) -> Gpu:
     return Gpu(index, "error" if heard.silent_seconds is None else "timeout", silence_sentence(index, heard))

@@ -9,13 +9,13 @@ import json
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Callable
 
-from ..child_process import Speaker
+from ..child_process import JsonLinesChild
 from ..files import Unread
 from . import child
 
 
 @dataclass(frozen=True)
-class Request:
+class NvmlRequest:
     """What the program is asked for: which GPUs (None: all), their own facts (only who uses them, if `use`), their rows of the interconnect."""
 
     library: str | None
@@ -29,7 +29,7 @@ class Request:
 
 
 @dataclass
-class Heard:
+class NvmlReply:
     """What was said until the end, or until silence: then `done` is False and `asking` is the call that did not return.
 
     `refused`: NVML's number when it did not start; `ended`: how the process ended too early; `silent_seconds`: how long it said nothing.
@@ -58,15 +58,15 @@ class Heard:
                 setattr(self, name, message[name])
 
 
-class Conversation(Speaker):
+class NvmlSession(JsonLinesChild):
     """One process of `observe.nvml.child`."""
 
-    def __init__(self, request: Request, timeout_seconds: float) -> None:
+    def __init__(self, request: NvmlRequest, timeout_seconds: float) -> None:
         super().__init__(child.__name__, request.as_json(), timeout_seconds)
 
-    def hear(self, total_seconds: float | None = None) -> Heard:
+    def hear(self, total_seconds: float | None = None) -> NvmlReply:
         """Listens to the end, until an answer takes longer than the timeout, or until `total_seconds` after the start (default: twice the timeout)."""
-        heard = Heard()
+        heard = NvmlReply()
         for message in self.messages(2 * self.timeout_seconds if total_seconds is None else total_seconds):
             heard.take(message)
         heard.silent_seconds = self.silent_seconds
@@ -81,12 +81,12 @@ class Conversation(Speaker):
 
 
 @dataclass(frozen=True)
-class Round:
+class GpuPoll:
     """`first`: the conversation about all GPUs; `facts` of each GPU that told any; `broken`: the one that ended in the middle of each other GPU."""
 
-    first: Heard
+    first: NvmlReply
     facts: dict[int, dict[str, Any]]
-    broken: dict[int, Heard]
+    broken: dict[int, NvmlReply]
 
     @property
     def unread(self) -> list[Unread]:
@@ -97,7 +97,7 @@ class Round:
         ]
 
 
-def hear_round(start: Callable[[Request], Conversation], request: Request, timeout_seconds: float) -> Round:
+def hear_round(start: Callable[[NvmlRequest], NvmlSession], request: NvmlRequest, timeout_seconds: float) -> GpuPoll:
     """One conversation for all; after its silence the GPU in question is left alone, and each not yet told of gets a conversation of its own."""
     first = start(request).hear()
     facts, broken = dict(first.gpus), {}
@@ -112,4 +112,4 @@ def hear_round(start: Callable[[Request], Conversation], request: Request, timeo
             facts[index] = heard.gpus[index]
         else:
             broken[index] = heard
-    return Round(first, facts, broken)
+    return GpuPoll(first, facts, broken)

@@ -17,7 +17,7 @@ from ..files import HostFiles, Unread
 from ..pci import pci_address, read_pci_gpus
 from .errors import LOST, NO_DEVICES, gpu_sentence, host_sentence, silence_sentence
 from .gpus import read_kernel_module
-from .session import Conversation, Heard, Request, hear_round
+from .session import NvmlReply, NvmlRequest, NvmlSession, hear_round
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ _FACTS = {item.name for item in fields(GpuUse)}
 def read_use(files: HostFiles, library: str | None, timeout_seconds: float) -> UseReading:
     """`timeout_seconds`: how long one answer may take; the whole takes at most four times as long."""
     told = hear_round(
-        lambda request: Conversation(request, timeout_seconds),
-        Request(library, rows=False, use=True),
+        lambda request: NvmlSession(request, timeout_seconds),
+        NvmlRequest(library, rows=False, use=True),
         timeout_seconds,
     )
     first = told.first
@@ -111,7 +111,7 @@ def _told(index: int, facts: dict[str, Any]) -> GpuUse:
     )
 
 
-def _unheard(index: int, heard: Heard) -> GpuUse:
+def _unheard(index: int, heard: NvmlReply) -> GpuUse:
     return GpuUse(index, "error" if heard.silent_seconds is None else "timeout", silence_sentence(index, heard))
 
 

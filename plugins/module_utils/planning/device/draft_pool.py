@@ -52,9 +52,9 @@ DEFAULT_REQUESTS = 48  # --max-running-requests with any speculation, 0.5.5 to 0
 
 def requests_asked(inputs: PoolInputs) -> int | None:
     """--max-running-requests as it takes effect: with speculation the engine sets it where nobody did."""
-    if inputs.wishes.max_running_requests is None and inputs.speculation is not None:
+    if inputs.options.max_running_requests is None and inputs.speculation is not None:
         return DEFAULT_REQUESTS
-    return inputs.wishes.max_running_requests
+    return inputs.options.max_running_requests
 
 
 def draft_geometry(model: ModelSpec, speculation: Speculation) -> Geometry | None:
@@ -134,7 +134,7 @@ def draft_slot_bytes(inputs: PoolInputs) -> int:
         return 0
     tp = inputs.parallelism.attention_tp
     keys = indexer_bytes(geometry) * layers
-    return stored_bytes(geometry, layers, tp, inputs.kv_cache_dtype, inputs.wishes.raw_latent_rows) + keys
+    return stored_bytes(geometry, layers, tp, inputs.kv_cache_dtype, inputs.options.raw_latent_rows) + keys
 
 
 def step_tokens(speculation: Speculation, page: int) -> int:

@@ -43,7 +43,7 @@ class GpuBudget:
     @property
     def pools(self) -> DevicePools:
         """Those of the stage that decides how many tokens there are."""
-        return poorest(self.stages)
+        return limiting(self.stages)
 
     @property
     def tokens(self) -> int:
@@ -76,8 +76,8 @@ class GpuBudget:
         }
 
 
-def poorest(stages: tuple[DevicePools, ...]) -> DevicePools:
-    return next((stage for stage in stages if stage.poorest), stages[0])
+def limiting(stages: tuple[DevicePools, ...]) -> DevicePools:
+    return next((stage for stage in stages if stage.limiting), stages[0])
 
 
 def cell_bytes(pools: DevicePools) -> int:
@@ -124,7 +124,7 @@ def gpu_budget(request: PlanRequest, fraction: float, cached: bool) -> GpuBudget
     draft_bytes = draft.size_bytes if draft is not None else 0
     inputs = pool_inputs(request, fraction, base, weights.size_bytes, draft_bytes)
     stages, tables = size_stages(inputs, rules), rotary_tables_bytes(inputs, rules)
-    pools, reserve = poorest(stages), request.multimodal_reserve_bytes
+    pools, reserve = limiting(stages), request.multimodal_reserve_bytes
     lines = [*gone, *loaded, *pool_lines(pools, "plan")]
     if tables:
         lines.append(Line("vision rotary table", tables, f"engine: lengthened in {rules.engine_version}"))

@@ -13,7 +13,7 @@ from ...core.units import GIB, MIB, gib_to_bytes
 from ...model.spec import ModelSpec
 from ...sglang.sizing_rules import SizingRules
 from ..request.calibration import Calibration
-from ..request.host import GpuSeen, HostSeen
+from ..request.host import GpuState, HostState
 from ..request.parallelism import Parallelism, Speculation, stages
 
 # Norms, routers, latent projections and projectors are whole on every rank; 3 % of Kimi-K2.5's checkpoint.
@@ -67,7 +67,7 @@ _DRAFT = "draft weights"
 
 
 def gpu_base(
-    gpus: Sequence[GpuSeen], host: HostSeen, calibration: Calibration, ranks: int
+    gpus: Sequence[GpuState], host: HostState, calibration: Calibration, ranks: int
 ) -> tuple[Line, tuple[Line, ...], int]:
     """(capacity, what is gone before the load, base): the poorest card decides, as the engine takes the minimum over all ranks."""
     if host.free_before_load_bytes is not None:
@@ -76,16 +76,16 @@ def gpu_base(
             (),
             host.free_before_load_bytes,
         )
-    poorest = min(gpus, key=lambda gpu: (_free_bytes(gpu), gpu.index))
-    free = _free_bytes(poorest)
-    context, source = _context(poorest, calibration, ranks)
+    limiting = min(gpus, key=lambda gpu: (_free_bytes(gpu), gpu.index))
+    free = _free_bytes(limiting)
+    context, source = _context(limiting, calibration, ranks)
     capacity = Line(
-        f"free on the poorest of {ranks} cards" if ranks > 1 else "free on the card", free, _free_source(poorest)
+        f"free on the poorest of {ranks} cards" if ranks > 1 else "free on the card", free, _free_source(limiting)
     )
     return capacity, (Line("CUDA context and NCCL", context, source),), free - context
 
 
-def _context(card: GpuSeen, calibration: Calibration, ranks: int) -> tuple[int, str]:
+def _context(card: GpuState, calibration: Calibration, ranks: int) -> tuple[int, str]:
     """What goes between an empty card and the load. A measured base is met exactly on a card as empty as it was then."""
     free, empty = _free_bytes(card), max(0, card.total_bytes - DRIVER_BYTES)
     measured = calibration.free_before_load_bytes
@@ -98,7 +98,7 @@ def _context(card: GpuSeen, calibration: Calibration, ranks: int) -> tuple[int, 
 
 def weights_line(
     model: ModelSpec,
-    host: HostSeen,
+    host: HostState,
     calibration: Calibration,
     parallelism: Parallelism,
     base_bytes: int,
@@ -134,11 +134,11 @@ def draft_weights_line(
     return Line(_DRAFT, share, "estimate: as much as so many of the model's layers")
 
 
-def _free_bytes(gpu: GpuSeen) -> int:
+def _free_bytes(gpu: GpuState) -> int:
     return max(0, gpu.total_bytes - DRIVER_BYTES) if gpu.free_bytes is None else gpu.free_bytes
 
 
-def _free_source(gpu: GpuSeen) -> str:
+def _free_source(gpu: GpuState) -> str:
     if gpu.free_bytes is not None:
         return gpu.source
     return f"estimate: {gpu.total_bytes / GIB:.2f} GiB less the driver's {DRIVER_BYTES / GIB:.2f}"

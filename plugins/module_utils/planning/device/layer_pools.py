@@ -89,7 +89,7 @@ def has_sliding_pool(inputs: PoolInputs, rules: SizingRules) -> bool:
     return (
         isinstance(model.attention, SlidingGeometry)
         and model.architecture in rules.sliding_architectures
-        and inputs.wishes.hybrid_sliding_memory
+        and inputs.options.hybrid_sliding_memory
     )
 
 
@@ -100,7 +100,7 @@ def sliding_stage(inputs: PoolInputs, layers: range, rules: SizingRules) -> Slid
         raise TypeError(f"attention of kind {attention.kind} has no sliding layers")
     pattern = attention.pattern[layers.start : layers.stop + (1 if rules.sliding_stage_overlap else 0)]
     full, sliding = pattern.count("f"), pattern.count("s")
-    tp, dtype, wishes = inputs.parallelism.attention_tp, inputs.kv_cache_dtype, inputs.wishes
+    tp, dtype, options = inputs.parallelism.attention_tp, inputs.kv_cache_dtype, inputs.options
     full_bytes = counted_bytes(attention.full, 1, tp, dtype, rules)
     sliding_bytes = counted_bytes(attention.sliding, 1, tp, dtype, rules)
     profiled = full_bytes * full + sliding_bytes * sliding
@@ -116,9 +116,9 @@ def sliding_stage(inputs: PoolInputs, layers: range, rules: SizingRules) -> Slid
         full_cell=full_bytes * (full + draft_full) + (dflash_cell_bytes(inputs, rules)),
         sliding_cell=sliding_bytes * (sliding + draft_sliding),
         profiled_cell=profiled,
-        ratio=_DEFAULT_RATIO if wishes.swa_full_tokens_ratio is None else wishes.swa_full_tokens_ratio,
+        ratio=_DEFAULT_RATIO if options.swa_full_tokens_ratio is None else options.swa_full_tokens_ratio,
         window=attention.window,
-        page=wishes.page_size,
+        page=options.page_size,
         all_layers=inputs.model.layers,
         stored_full_bytes=stored_bytes(attention.full, full, tp, dtype),
         stored_sliding_bytes=stored_bytes(attention.sliding, sliding, tp, dtype),
@@ -148,15 +148,15 @@ def _request_cap(inputs: PoolInputs, window: int, rules: SizingRules) -> int | N
     Each: the window, what is not evicted yet, a page, and what the next steps take; the chunks in flight come on top
     (`SWAChunkCapPoolConfigurator`; 0.5.22 renames it).
     """
-    wishes, page = inputs.wishes, inputs.wishes.page_size
-    asked, chunk = requests_asked(inputs), wishes.chunked_prefill_size
-    if not rules.sliding_request_cap or wishes.radix_cache or asked is None or chunk is None or chunk <= 0:
+    options, page = inputs.options, inputs.options.page_size
+    asked, chunk = requests_asked(inputs), options.chunked_prefill_size
+    if not rules.sliding_request_cap or options.radix_cache or asked is None or chunk is None or chunk <= 0:
         return None
     speculation = inputs.speculation
     ahead = page if speculation is None else 2 * step_tokens(speculation, page)
     drafts = speculation.draft_tokens if speculation is not None else 1
     each = window + _EVICTION_INTERVAL * drafts + page + ahead
-    tokens = each * (asked // inputs.parallelism.dp) + (2 if wishes.overlap_schedule else 1) * chunk + page
+    tokens = each * (asked // inputs.parallelism.dp) + (2 if options.overlap_schedule else 1) * chunk + page
     return -(-tokens // page) * page
 
 
@@ -194,7 +194,7 @@ def full_stage(inputs: PoolInputs, layers: range, rules: SizingRules) -> FullSta
     if isinstance(attention, HybridGeometry):
         own = attention.pattern[layers.start : layers.stop].count("f")
         counted = held = own if rules.state_full_layers_of_stage else attention.pattern.count("f")
-    tp, dtype, raw = inputs.parallelism.attention_tp, inputs.kv_cache_dtype, inputs.wishes.raw_latent_rows
+    tp, dtype, raw = inputs.parallelism.attention_tp, inputs.kv_cache_dtype, inputs.options.raw_latent_rows
     key = indexer_bytes(geometry)
     reusing = layers_without_index_keys(inputs, layers, rules)
     cell = counted_bytes(geometry, counted, tp, dtype, rules, raw) - key * reusing
@@ -211,7 +211,7 @@ def layers_without_index_keys(inputs: PoolInputs, layers: range, rules: SizingRu
     Since SGLang 0.5.18; beside a host cache since 0.5.22 (`_should_elide_dsa_index_k`). GLM-5.2: 57 of 78.
     """
     attention = inputs.model.attention
-    every = rules.index_keys == "every" or (rules.index_keys != "own" and inputs.wishes.host_cache)
+    every = rules.index_keys == "every" or (rules.index_keys != "own" and inputs.options.host_cache)
     if every or not isinstance(attention, MlaGeometry) or attention.index_pattern is None:
         return 0
     return attention.index_pattern[layers.start : layers.stop].count("r")

@@ -15,31 +15,33 @@ from ...sglang.sizing_rules import SizingRules
 from ..request.parallelism import Parallelism, Speculation
 from ..request.request import PlanRequest
 from .graphs import prefill_chunk
-from .pools import PoolInputs, PoolWishes
+from .pools import PoolInputs, PoolOptions
 
 
-def scheduled(model: ModelSpec, wishes: PoolWishes, speculation: Speculation | None, rules: SizingRules) -> PoolWishes:
+def scheduled(
+    model: ModelSpec, options: PoolOptions, speculation: Speculation | None, rules: SizingRules
+) -> PoolOptions:
     """The wishes with radix cache, overlap and extra buffer as they take effect (`_handle_mamba_radix_cache`).
 
     Up to 0.5.13 there is no extra buffer unless one is asked for; 0.5.7 to 0.5.9 then give up the radix cache where drafts are
     verified. Since 0.5.14 the architectures that can have one do, unless batches do not overlap and pages hold one token.
     """
-    if not isinstance(model.attention, HybridGeometry) or not wishes.radix_cache:
-        return wishes
-    buffer = wishes.state_extra_buffer
+    if not isinstance(model.attention, HybridGeometry) or not options.radix_cache:
+        return options
+    buffer = options.state_extra_buffer
     if buffer is None:
         able = model.architecture in rules.extra_buffer_architectures
-        buffer = able and (wishes.overlap_schedule or wishes.page_size > 1)
+        buffer = able and (options.overlap_schedule or options.page_size > 1)
     if buffer:
-        return replace(wishes, state_extra_buffer=True)
+        return replace(options, state_extra_buffer=True)
     if speculation is not None and rules.state_with_drafts == "no_radix_cache":
-        return replace(wishes, state_extra_buffer=False, radix_cache=False)
-    return replace(wishes, state_extra_buffer=False, overlap_schedule=False)
+        return replace(options, state_extra_buffer=False, radix_cache=False)
+    return replace(options, state_extra_buffer=False, overlap_schedule=False)
 
 
-def refuses_drafts(model: ModelSpec, wishes: PoolWishes, speculation: Speculation | None, rules: SizingRules) -> bool:
+def refuses_drafts(model: ModelSpec, options: PoolOptions, speculation: Speculation | None, rules: SizingRules) -> bool:
     """Whether the engine ends the start of a hybrid for drafts beside a radix cache: 0.5.10 to 0.5.13 without an extra buffer."""
-    found = scheduled(model, wishes, speculation, rules)
+    found = scheduled(model, options, speculation, rules)
     return (
         isinstance(model.attention, HybridGeometry)
         and speculation is not None
@@ -74,9 +76,9 @@ def speculation(request: PlanRequest) -> Speculation | None:
     return Speculation(serving.speculative_algorithm, steps, topk, draft_tokens, request.draft)
 
 
-def pool_wishes(request: PlanRequest) -> PoolWishes:
+def pool_wishes(request: PlanRequest) -> PoolOptions:
     serving, arguments = request.serving, request.arguments
-    wishes = PoolWishes(
+    options = PoolOptions(
         page_size=request.page_size,
         max_total_tokens=serving.max_total_tokens,
         max_running_requests=serving.max_running_requests,
@@ -92,7 +94,7 @@ def pool_wishes(request: PlanRequest) -> PoolWishes:
         chunked_prefill_size=prefill_chunk(request),
         raw_latent_rows=_raw_rows(arguments),
     )
-    return scheduled(request.model, wishes, speculation(request), request.rules)
+    return scheduled(request.model, options, speculation(request), request.rules)
 
 
 def pool_inputs(
@@ -110,7 +112,7 @@ def pool_inputs(
         reserve_bytes=request.multimodal_reserve_bytes,
         speculation=speculation(request),
         draft_weights_bytes=draft_weights_bytes,
-        wishes=pool_wishes(request),
+        options=pool_wishes(request),
     )
 
 

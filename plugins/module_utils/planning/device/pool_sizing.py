@@ -52,7 +52,7 @@ def size_pools(inputs: PoolInputs, rules: SizingRules) -> DevicePools:
     one group with attention data parallelism, the least of all stages with pipeline stages.
     """
     sized = size_stages(inputs, rules)
-    return next((stage for stage in sized if stage.poorest), sized[0])
+    return next((stage for stage in sized if stage.limiting), sized[0])
 
 
 def size_stages(inputs: PoolInputs, rules: SizingRules) -> tuple[DevicePools, ...]:
@@ -71,28 +71,28 @@ def size_stages(inputs: PoolInputs, rules: SizingRules) -> tuple[DevicePools, ..
     fits = [fit for fit in found if fit is not None]
     if not fits or (len(fits) < len(all_stages) and not rules.stage_without_tokens):
         return (_nothing(inputs, rules, 0),)
-    poorest = min(fits, key=lambda fit: fit.tokens)
-    split = _split(poorest, poorest)
+    limiting = min(fits, key=lambda fit: fit.tokens)
+    split = _split(limiting, limiting)
     if split.total <= 0:
-        return (_nothing(inputs, rules, poorest.fitted),)
-    if _requests(inputs, split.total, poorest.fitted, states, rules).limit <= 0:
-        return (_nothing(inputs, rules, poorest.fitted),)
-    return tuple(_stage(inputs, fit, poorest, states, rules) for fit in fits)
+        return (_nothing(inputs, rules, limiting.fitted),)
+    if _requests(inputs, split.total, limiting.fitted, states, rules).limit <= 0:
+        return (_nothing(inputs, rules, limiting.fitted),)
+    return tuple(_stage(inputs, fit, limiting, states, rules) for fit in fits)
 
 
-def _stage(inputs: PoolInputs, fit: _Fit, poorest: _Fit, states: StateSizes | None, rules: SizingRules) -> DevicePools:
+def _stage(inputs: PoolInputs, fit: _Fit, limiting: _Fit, states: StateSizes | None, rules: SizingRules) -> DevicePools:
     """The stages agree on tokens; up to 0.5.9 each has made its table before, of the tokens that fit in itself."""
-    split = _split(fit, poorest)
+    split = _split(fit, limiting)
     requests = _requests(inputs, split.total, fit.fitted, states, rules)
-    pools = _pools(inputs, replace(fit, tokens=poorest.tokens), split, requests, states, rules)
-    return DevicePools(split.total, poorest.fitted, requests, pools, fit is poorest)
+    pools = _pools(inputs, replace(fit, tokens=limiting.tokens), split, requests, states, rules)
+    return DevicePools(split.total, limiting.fitted, requests, pools, fit is limiting)
 
 
-def _split(fit: _Fit, poorest: _Fit) -> Split:
-    if poorest.tokens <= 0:
+def _split(fit: _Fit, limiting: _Fit) -> Split:
+    if limiting.tokens <= 0:
         return NO_SPLIT
-    limit = poorest.tokens if poorest.limit is None and poorest.tokens < fit.tokens else poorest.limit
-    return fit.stage.split(poorest.tokens, limit)
+    limit = limiting.tokens if limiting.limit is None and limiting.tokens < fit.tokens else limiting.limit
+    return fit.stage.split(limiting.tokens, limit)
 
 
 def rest_gib(inputs: PoolInputs, rules: SizingRules) -> float:
@@ -124,7 +124,7 @@ def _fit(
     if fitted is None:
         return None
     most = fitted + _extra_tokens(inputs, fitted, states, rules)
-    page, asked = inputs.wishes.page_size, inputs.wishes.max_total_tokens
+    page, asked = inputs.options.page_size, inputs.options.max_total_tokens
     limit = asked if asked is not None and asked < aligned(most, page) else None
     tokens = aligned(max(0, most if limit is None else limit), page)
     return _Fit(layers, stage, fitted, tokens, limit)
@@ -150,7 +150,7 @@ def _requests(
         rules,
         groups=inputs.parallelism.dp,
         state_limit=states.request_limit if states is not None else None,
-        draft_columns=spare_columns(inputs.speculation, inputs.wishes.page_size, rules),
+        draft_columns=spare_columns(inputs.speculation, inputs.options.page_size, rules),
     )
 
 
@@ -166,7 +166,7 @@ def _pools(
     states: StateSizes | None,
     rules: SizingRules,
 ) -> tuple[Pool, ...]:
-    page, stage = inputs.wishes.page_size, fit.stage
+    page, stage = inputs.options.page_size, fit.stage
     pools: list[Pool] = []
     if isinstance(stage, SlidingStage):
         if split.full:

@@ -95,7 +95,7 @@ MTP_ALGORITHMS = ("EAGLE", "NEXTN")
 
 
 @dataclass(frozen=True)
-class PoolWishes:
+class PoolOptions:
     """What the operator fixed; None: the engine's default of the version. `max_state_slots` is --max-mamba-cache-size.
 
     Radix cache, overlap and extra buffer are as they take effect, see `pool_inputs.scheduled`, and so is `chunked_prefill_size`, which
@@ -136,7 +136,7 @@ class PoolInputs:
     reserve_bytes: int = 0
     speculation: Speculation | None = None
     draft_weights_bytes: int = 0
-    wishes: PoolWishes = PoolWishes()
+    options: PoolOptions = PoolOptions()
 
 
 @dataclass(frozen=True)
@@ -171,14 +171,14 @@ class Pool:
 class DevicePools:
     """`tokens` is what the engine logs as max_total_num_tokens, `profiled_tokens` what fitted before caps and pages. 0 tokens: no start.
 
-    `poorest`: of the pipeline stage that decides how many tokens there are.
+    `limiting`: of the pipeline stage that decides how many tokens there are.
     """
 
     tokens: int
     profiled_tokens: int
     requests: RunningRequests
     pools: tuple[Pool, ...]
-    poorest: bool = True
+    limiting: bool = True
 
     @property
     def size_bytes(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 from ...core.errors import Refusal
 from ...core.units import gib_text
-from ..request.host import GpuSeen
+from ..request.host import GpuState
 from ..request.request import VARIABLE, PlanRequest, visible_cards
 from .gpu_budget import GpuBudget, chosen_budget, highest_fraction, needed_headroom_bytes
 
@@ -54,18 +54,18 @@ def _gpu_balance(request: PlanRequest) -> Refusal | None:
     free = [(gpu.free_bytes, gpu) for gpu in request.gpus if gpu.free_bytes is not None]
     if request.serving.device != "cuda" or len(free) < 2:
         return None
-    poorest, richest = (choose(free, key=lambda pair: (pair[0], -pair[1].index)) for choose in (min, max))
-    if poorest[0] >= 0.9 * richest[0]:
+    limiting, richest = (choose(free, key=lambda pair: (pair[0], -pair[1].index)) for choose in (min, max))
+    if limiting[0] >= 0.9 * richest[0]:
         return None
     return Refusal(
         "gpu_balance",
-        f"GPU {poorest[1].index} has {gib_text(poorest[0])} free and GPU {richest[1].index} has {gib_text(richest[0])}; the engine ends its start when a card "
-        f"has less than 90 % of another. {_unbalanced(poorest[1], richest[1])}",
+        f"GPU {limiting[1].index} has {gib_text(limiting[0])} free and GPU {richest[1].index} has {gib_text(richest[0])}; "
+        f"the engine ends its start when a card has less than 90 % of another. {_unbalanced(limiting[1], richest[1])}",
     )
 
 
-def _unbalanced(poorest: GpuSeen, richest: GpuSeen) -> str:
-    if poorest.total_bytes < 0.9 * richest.total_bytes:
+def _unbalanced(limiting: GpuState, richest: GpuState) -> str:
+    if limiting.total_bytes < 0.9 * richest.total_bytes:
         return f"They are of different sizes: name cards of one size in {VARIABLE}."
     return "Find who holds that card and release it."
 

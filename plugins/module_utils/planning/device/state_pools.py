@@ -47,7 +47,7 @@ def state_bytes(geometry: StateGeometry, attention_tp: int, dtype: str | None) -
 
 
 @dataclass(frozen=True)
-class StateWishes:
+class StateOptions:
     """What the slots depend on. `slots` and `requests` are of the whole instance, shared out by `groups` of attention data parallelism."""
 
     slots: int | None
@@ -68,83 +68,83 @@ class StateBudget:
     rest_gib: float
 
 
-def slots_of_request(wishes: StateWishes, rules: SizingRules) -> int:
+def slots_of_request(options: StateOptions, rules: SizingRules) -> int:
     """Slots that a running request takes at most: 1 without a radix cache, else 3 and what tracking takes."""
-    if not wishes.radix_cache:
+    if not options.radix_cache:
         return 1
     track = rules.state_track_slots
-    if not wishes.extra_buffer:
+    if not options.extra_buffer:
         return _SLOTS_OF_REQUEST + track.plain
-    single = {"speculation": wishes.draft_tokens is not None, "no_overlap": not wishes.overlap}[track.single_when]
+    single = {"speculation": options.draft_tokens is not None, "no_overlap": not options.overlap}[track.single_when]
     return _SLOTS_OF_REQUEST + (track.single if single else track.double)
 
 
-def state_budget(rest_gib: float, bytes_of_request: int, wishes: StateWishes, rules: SizingRules) -> StateBudget:
+def state_budget(rest_gib: float, bytes_of_request: int, options: StateOptions, rules: SizingRules) -> StateBudget:
     """The engine's steps, in floats of GiB (`handle_max_mamba_cache`, SGLang 0.5.5 to 0.5.23)."""
-    return _BUDGETS[rules.state_budget](rest_gib, bytes_of_request, wishes, rules)
+    return _BUDGETS[rules.state_budget](rest_gib, bytes_of_request, options, rules)
 
 
-def _share(rest_gib: float, wishes: StateWishes) -> float:
-    ratio = _DEFAULT_RATIO if wishes.ratio is None else wishes.ratio
+def _share(rest_gib: float, options: StateOptions) -> float:
+    ratio = _DEFAULT_RATIO if options.ratio is None else options.ratio
     return rest_gib * ratio / (1 + ratio) * GIB
 
 
-def _told(wishes: StateWishes, rules: SizingRules) -> int | None:
+def _told(options: StateOptions, rules: SizingRules) -> int | None:
     """Slots that do not depend on memory: told outright, or as many as may run without a radix cache."""
-    if wishes.slots is not None and (rules.state_explicit_with_radix or not wishes.radix_cache):
-        return wishes.slots // wishes.groups
-    if wishes.radix_cache:
+    if options.slots is not None and (rules.state_explicit_with_radix or not options.radix_cache):
+        return options.slots // options.groups
+    if options.radix_cache:
         return None
-    if wishes.requests is not None:
-        return wishes.requests // wishes.groups
-    return rules.state_slots_without_radix // wishes.groups if rules.state_slots_without_radix else None
+    if options.requests is not None:
+        return options.requests // options.groups
+    return rules.state_slots_without_radix // options.groups if rules.state_slots_without_radix else None
 
 
-def _divided(rest_gib: float, size: int, wishes: StateWishes, rules: SizingRules) -> StateBudget:
+def _divided(rest_gib: float, size: int, options: StateOptions, rules: SizingRules) -> StateBudget:
     """0.5.5 and 0.5.6: each slot has room for its draft tokens' states too."""
-    copies = 1 + (wishes.draft_tokens or 0)
-    told = _told(wishes, rules)
-    slots = int(_share(rest_gib, wishes) // size // copies) // wishes.groups if told is None else told
+    copies = 1 + (options.draft_tokens or 0)
+    told = _told(options, rules)
+    slots = int(_share(rest_gib, options) // size // copies) // options.groups if told is None else told
     return StateBudget(slots, rest_gib - slots * size * copies / GIB)
 
 
-def _reserved_by_ratio(rest_gib: float, size: int, wishes: StateWishes, rules: SizingRules) -> StateBudget:
+def _reserved_by_ratio(rest_gib: float, size: int, options: StateOptions, rules: SizingRules) -> StateBudget:
     """0.5.7: draft tokens' states of all requests come first, unless the slots are told."""
-    told = _told(wishes, rules)
-    if told is None and wishes.draft_tokens is not None:
-        rest_gib = rest_gib - size * (wishes.requests or 0) * wishes.draft_tokens / GIB
-    slots = int(_share(rest_gib, wishes) // size) if told is None else told
+    told = _told(options, rules)
+    if told is None and options.draft_tokens is not None:
+        rest_gib = rest_gib - size * (options.requests or 0) * options.draft_tokens / GIB
+    slots = int(_share(rest_gib, options) // size) if told is None else told
     return StateBudget(slots, rest_gib - slots * size / GIB)
 
 
-def _reserved(rest_gib: float, size: int, wishes: StateWishes, rules: SizingRules) -> StateBudget:
+def _reserved(rest_gib: float, size: int, options: StateOptions, rules: SizingRules) -> StateBudget:
     """0.5.8 to 0.5.12: draft tokens' states come first in any case."""
-    if wishes.draft_tokens is not None:
-        rest_gib = rest_gib - size * ((wishes.requests or 0) // wishes.groups) * wishes.draft_tokens / GIB
-    told = _told(wishes, rules)
-    slots = int(_share(rest_gib, wishes) // size) if told is None else told
+    if options.draft_tokens is not None:
+        rest_gib = rest_gib - size * ((options.requests or 0) // options.groups) * options.draft_tokens / GIB
+    told = _told(options, rules)
+    slots = int(_share(rest_gib, options) // size) if told is None else told
     return StateBudget(slots, rest_gib - slots * size / GIB)
 
 
-def _joint(rest_gib: float, size: int, wishes: StateWishes, rules: SizingRules, padding: int = 0) -> StateBudget:
+def _joint(rest_gib: float, size: int, options: StateOptions, rules: SizingRules, padding: int = 0) -> StateBudget:
     """0.5.13 to 0.5.16: slots and draft tokens' states share the states' part; since 0.5.17 with a padding slot each."""
-    drafts, ratio = wishes.draft_tokens or 0, slots_of_request(wishes, rules)
-    slots = _told(wishes, rules)
+    drafts, ratio = options.draft_tokens or 0, slots_of_request(options, rules)
+    slots = _told(options, rules)
     if slots is None and drafts:
-        share = _share(rest_gib, wishes) - padding * size * (1 + drafts)
+        share = _share(rest_gib, options) - padding * size * (1 + drafts)
         slots = int(share // (size * (1 + drafts / ratio)))
     elif slots is None:
-        slots = int((_share(rest_gib, wishes) - padding * size) // size)
+        slots = int((_share(rest_gib, options) - padding * size) // size)
     if drafts:
-        requests = min((wishes.requests or 0) // wishes.groups, slots // ratio)
-        if wishes.slots is None and not wishes.radix_cache:
+        requests = min((options.requests or 0) // options.groups, slots // ratio)
+        if options.slots is None and not options.radix_cache:
             requests = slots
         rest_gib = rest_gib - size * (requests + padding) * drafts / GIB
     return StateBudget(slots, rest_gib - (slots + padding) * size / GIB)
 
 
-def _padded(rest_gib: float, size: int, wishes: StateWishes, rules: SizingRules) -> StateBudget:
-    return _joint(rest_gib, size, wishes, rules, padding=1)
+def _padded(rest_gib: float, size: int, options: StateOptions, rules: SizingRules) -> StateBudget:
+    return _joint(rest_gib, size, options, rules, padding=1)
 
 
 _BUDGETS = {
@@ -179,7 +179,7 @@ class StateSizes:
 
 def state_sizes(inputs: PoolInputs, attention: HybridGeometry, rest_gib: float, rules: SizingRules) -> StateSizes:
     """Since 0.5.17 a request is charged with the states of the fullest stage, before that with those of all layers."""
-    wishes = _wishes(inputs)
+    options = _wishes(inputs)
     one = _bytes_of_request(inputs, attention, rules)
     layers = attention.pattern.count("l")
     size = one.total * layers
@@ -191,10 +191,10 @@ def state_sizes(inputs: PoolInputs, attention: HybridGeometry, rest_gib: float, 
         size = int(size * (fullest / layers))
     if size <= 0:
         return StateSizes(0, rest_gib, 0)
-    budget = state_budget(rest_gib, size, wishes, rules)
-    limit = budget.slots // slots_of_request(wishes, rules)
-    if rules.state_budget == "reserved" and wishes.draft_tokens is not None and wishes.requests is not None:
-        limit = min(limit, wishes.requests // wishes.groups)  # the states of drafts were reserved for just those
+    budget = state_budget(rest_gib, size, options, rules)
+    limit = budget.slots // slots_of_request(options, rules)
+    if rules.state_budget == "reserved" and options.draft_tokens is not None and options.requests is not None:
+        limit = min(limit, options.requests // options.groups)  # the states of drafts were reserved for just those
     return StateSizes(budget.slots, budget.rest_gib, limit)
 
 
@@ -217,19 +217,19 @@ def state_pools(
 
 def _bytes_of_request(inputs: PoolInputs, attention: HybridGeometry, rules: SizingRules) -> StateBytes:
     """In one layer. Up to 0.5.8 states are float32 unless --mamba-ssm-dtype says otherwise, whatever the checkpoint says."""
-    dtype = inputs.wishes.state_dtype or (None if rules.state_dtype_of_config else "float32")
+    dtype = inputs.options.state_dtype or (None if rules.state_dtype_of_config else "float32")
     return state_bytes(attention.state, inputs.parallelism.attention_tp, dtype)
 
 
-def _wishes(inputs: PoolInputs) -> StateWishes:
-    wishes = inputs.wishes
-    return StateWishes(
-        slots=wishes.max_state_slots,
+def _wishes(inputs: PoolInputs) -> StateOptions:
+    options = inputs.options
+    return StateOptions(
+        slots=options.max_state_slots,
         requests=requests_asked(inputs),
         groups=inputs.parallelism.dp,
         draft_tokens=inputs.speculation.draft_tokens if inputs.speculation is not None else None,
-        radix_cache=wishes.radix_cache,
-        ratio=wishes.state_full_memory_ratio,
-        extra_buffer=bool(wishes.state_extra_buffer),
-        overlap=wishes.overlap_schedule,
+        radix_cache=options.radix_cache,
+        ratio=options.state_full_memory_ratio,
+        extra_buffer=bool(options.state_extra_buffer),
+        overlap=options.overlap_schedule,
     )

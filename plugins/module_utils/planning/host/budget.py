@@ -11,14 +11,14 @@ from typing import Any
 from ...core.ledger import Ledger, Line
 from ...core.units import GIB, MIB, gb_text, ranks_text
 from ...sglang.sizing_rules import SizingRules
-from ..request.host import HostSeen
+from ..request.host import HostState
 from .pools import HostCache, HostPool
 
 # Less is no help against a host cache.
 _WORTH_SAYING_BYTES = 1 * GIB
 
 
-def spare_memory(host: HostSeen) -> str:
+def spare_memory(host: HostState) -> str:
     """Sentences, each with a blank before it, or nothing: the ZFS cache above its minimum, and huge pages that were reserved.
 
     The ZFS cache counts as taken: it shrinks when memory runs short, but in steps, and a start that pins hundreds of GB at once outruns it.
@@ -86,7 +86,7 @@ class HostBudget:
         return {name: round(size / GIB, 1) for name, size in shown.items()}
 
 
-def host_capacity(host: HostSeen) -> Line:
+def host_capacity(host: HostState) -> Line:
     """The smaller of MemAvailable and what the binding cgroup still allows."""
     headroom = host.cgroup_headroom_bytes
     if headroom is not None and headroom < host.memory_available_bytes:
@@ -131,7 +131,7 @@ def cache_lines(cache: HostCache | None) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def engine_check_bytes(host: HostSeen, ranks: int, rules: SizingRules, taken_bytes: int = 0) -> int:
+def engine_check_bytes(host: HostState, ranks: int, rules: SizingRules, taken_bytes: int = 0) -> int:
     """What the engine's own check allows a pool of one rank, once the instance has taken this much; at best all pools of the rank together."""
     available = host.memory_available_bytes
     if rules.host_check_knows_cgroup and host.cgroup_headroom_bytes is not None:
@@ -140,7 +140,7 @@ def engine_check_bytes(host: HostSeen, ranks: int, rules: SizingRules, taken_byt
     return allowed // ranks if rules.host_check_divides else allowed
 
 
-def engine_passes(cache: HostCache, host: HostSeen, rules: SizingRules) -> bool:
+def engine_passes(cache: HostCache, host: HostState, rules: SizingRules) -> bool:
     """Whether a rank can get past the engine's check of each pool, which looks anew at what is available after the pools before it.
 
     The check counts at least the rank's own earlier pools as gone; how much of the other ranks' is gone by then is chance.
@@ -148,7 +148,7 @@ def engine_passes(cache: HostCache, host: HostSeen, rules: SizingRules) -> bool:
     return all(_passes(pools, cache.ranks, host, rules) for pools in cache.stages)
 
 
-def _passes(pools: tuple[HostPool, ...], ranks: int, host: HostSeen, rules: SizingRules) -> bool:
+def _passes(pools: tuple[HostPool, ...], ranks: int, host: HostState, rules: SizingRules) -> bool:
     taken = 0
     for pool in pools:
         if pool.size_bytes > engine_check_bytes(host, ranks, rules, taken):

@@ -15,7 +15,7 @@ from ...sglang.sizing_rules import SizingRules
 from ..device.pools import DevicePools
 from ..request.request import PlanRequest
 from .budget import HostBudget, engine_check_bytes
-from .pools import HostCache, HostPool, HostWishes, host_cache, largest_size_gb
+from .pools import HostCache, HostCacheOptions, HostPool, host_cache, largest_size_gb
 
 # What the engine keeps back for rounding to pages and the like (0.5.21 to 0.5.23).
 _SLACK = 0.05
@@ -69,8 +69,8 @@ class CacheCase:
         return self.request.serving.tp * len(self.stages)
 
     def cache(self, size_gb: int | None, ratio: float | None) -> HostCache:
-        wishes = HostWishes(size_gb, ratio, self.request.page_size, self.mtp_draft)
-        return host_cache(self.stages, self.request.serving.tp, wishes, self.request.rules)
+        options = HostCacheOptions(size_gb, ratio, self.request.page_size, self.mtp_draft)
+        return host_cache(self.stages, self.request.serving.tp, options, self.request.rules)
 
     def exceeds_device(self, cache: HostCache) -> bool:
         """Whether every host pool has more slots than the device pool it mirrors."""

@@ -13,7 +13,7 @@ from typing import Any
 from ...core.errors import Refusal
 from ...core.fields import is_whole
 from ...core.units import GB, GIB, gb_text, gib_to_bytes, ranks_text
-from ..request.host import HostSeen
+from ..request.host import HostState
 from ..request.request import PlanRequest
 from .budget import HostBudget, rank_process_bytes
 from .pools import HostCache
@@ -135,7 +135,7 @@ def _nodes_of_ranks(request: PlanRequest) -> list[int] | None:
     return [node for node in nodes if node is not None] if None not in nodes else None
 
 
-def _share(host: HostSeen, node_bytes: int) -> int:
+def _share(host: HostState, node_bytes: int) -> int:
     return node_bytes * host.memory_available_bytes // host.memory_total_bytes
 
 

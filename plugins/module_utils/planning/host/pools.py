@@ -14,7 +14,7 @@ from ..device.pools import DevicePools, Pool
 
 
 @dataclass(frozen=True)
-class HostWishes:
+class HostCacheOptions:
     """What the engine is told of the host cache; a size, in GB of 10^9 for each rank, beats a ratio.
 
     `mtp_draft`: the checkpoint's own MTP layers draft, whose keys and values newer versions keep in the row of the target.
@@ -97,27 +97,27 @@ def _allocated(pools: tuple[HostPool, ...]) -> int:
 SIZED = ("full", "sliding", "state")
 
 
-def host_pools(device: DevicePools, wishes: HostWishes, rules: SizingRules) -> tuple[HostPool, ...]:
+def host_pools(device: DevicePools, options: HostCacheOptions, rules: SizingRules) -> tuple[HostPool, ...]:
     """The host pools of one rank without pipeline stages, the one that others follow first.
 
     SGLang 0.5.5 to 0.5.23: slots are int(size * 1e9 // row), else int(device slots * ratio); whole pages, rounded down in 0.5.5, one page
     more since 0.5.6. MLA included, every rank keeps a whole copy. 159,277 tokens of Kimi-K2.5 at ratio 4.0: 637,109 tokens, 44.77 GB.
     """
-    return host_cache((device,), 1, wishes, rules).stages[0]
+    return host_cache((device,), 1, options, rules).stages[0]
 
 
-def host_cache(stages: Sequence[DevicePools], tp: int, wishes: HostWishes, rules: SizingRules) -> HostCache:
+def host_cache(stages: Sequence[DevicePools], tp: int, options: HostCacheOptions, rules: SizingRules) -> HostCache:
     """The host pools of all ranks; `stages` are the device pools of one rank for each pipeline stage.
 
     Since 0.5.15 a size makes all stages take the tokens of the one that fits fewest, before pages are counted.
     """
-    asked = [_asked_slots(device, wishes, rules) for device in stages]
-    if wishes.size_gb and rules.hicache_size_min_over_stages:
+    asked = [_asked_slots(device, options, rules) for device in stages]
+    if options.size_gb and rules.hicache_size_min_over_stages:
         kinds = {kind for slots in asked for kind in slots}
         least = {kind: min(slots[kind] for slots in asked if kind in slots) for kind in kinds}
         asked = [{kind: least[kind] for kind in slots} for slots in asked]
-    built = tuple(_built(device, slots, wishes, rules) for device, slots in zip(stages, asked))
-    return HostCache(built, tp, wishes.page_size, wishes.size_gb, None if wishes.size_gb else wishes.ratio)
+    built = tuple(_built(device, slots, options, rules) for device, slots in zip(stages, asked))
+    return HostCache(built, tp, options.page_size, options.size_gb, None if options.size_gb else options.ratio)
 
 
 def largest_size_gb(fits: Callable[[int], bool], highest: int) -> int:
@@ -129,12 +129,12 @@ def largest_size_gb(fits: Callable[[int], bool], highest: int) -> int:
     return low
 
 
-def _asked_slots(device: DevicePools, wishes: HostWishes, rules: SizingRules) -> dict[str, int]:
+def _asked_slots(device: DevicePools, options: HostCacheOptions, rules: SizingRules) -> dict[str, int]:
     sized = [pool for pool in device.pools if pool.kind in SIZED]
-    if not wishes.size_gb:
-        return {pool.kind: int(pool.slots * (wishes.ratio or 0.0)) for pool in sized}
-    shares = _shares_gb(wishes.size_gb, device, sized, rules)
-    return {pool.kind: int(shares[pool.kind] * 1e9 // _row_bytes(pool, device, wishes, rules)) for pool in sized}
+    if not options.size_gb:
+        return {pool.kind: int(pool.slots * (options.ratio or 0.0)) for pool in sized}
+    shares = _shares_gb(options.size_gb, device, sized, rules)
+    return {pool.kind: int(shares[pool.kind] * 1e9 // _row_bytes(pool, device, options, rules)) for pool in sized}
 
 
 def _shares_gb(size_gb: int, device: DevicePools, sized: Sequence[Pool], rules: SizingRules) -> dict[str, float]:
@@ -148,14 +148,14 @@ def _shares_gb(size_gb: int, device: DevicePools, sized: Sequence[Pool], rules: 
     return {kind: size_gb * weight / total for kind, weight in weights.items()}
 
 
-def _row_bytes(pool: Pool, device: DevicePools, wishes: HostWishes, rules: SizingRules) -> int:
+def _row_bytes(pool: Pool, device: DevicePools, options: HostCacheOptions, rules: SizingRules) -> int:
     """Host bytes of one slot: the device's, and what shares its row."""
     row = pool.slot_bytes
     if pool.kind == "full" and rules.hicache_index_keys == "row":
         row += _slot_bytes(device, "indexer")
-    if pool.kind == "full" and _packs(wishes, rules):
+    if pool.kind == "full" and _packs(options, rules):
         row += _slot_bytes(device, "draft") - _draft_keys(device)
-    if pool.kind == "indexer" and _packs(wishes, rules):
+    if pool.kind == "indexer" and _packs(options, rules):
         row += _draft_keys(device)
     return row
 
@@ -170,30 +170,30 @@ def _draft_keys(device: DevicePools) -> int:
     return _slot_bytes(device, "draft") * keys // (keys + _slot_bytes(device, "full")) if keys else 0
 
 
-def _packs(wishes: HostWishes, rules: SizingRules) -> bool:
-    return wishes.mtp_draft and rules.hicache_draft == "packed"
+def _packs(options: HostCacheOptions, rules: SizingRules) -> bool:
+    return options.mtp_draft and rules.hicache_draft == "packed"
 
 
 def _built(
-    device: DevicePools, asked: Mapping[str, int], wishes: HostWishes, rules: SizingRules
+    device: DevicePools, asked: Mapping[str, int], options: HostCacheOptions, rules: SizingRules
 ) -> tuple[HostPool, ...]:
-    page = wishes.page_size
+    page = options.page_size
     pools = []
     for pool in device.pools:
         if pool.kind in SIZED:
             slots = _whole_pages(asked[pool.kind], 1 if pool.kind == "state" else page, rules)
-            pools.append(HostPool(pool.name, pool.kind, slots, _row_bytes(pool, device, wishes, rules)))
+            pools.append(HostPool(pool.name, pool.kind, slots, _row_bytes(pool, device, options, rules)))
     pools.sort(key=lambda pool: SIZED.index(pool.kind))
     if not pools or pools[0].kind == "state":
         return tuple(pools)
     for pool in device.pools:
         if pool.kind == "indexer" and rules.hicache_index_keys == "pool":
             padding = (page + 1) // page * page
-            row = _row_bytes(pool, device, wishes, rules)
+            row = _row_bytes(pool, device, options, rules)
             pools.append(HostPool(pool.name, pool.kind, pools[0].slots, row, padding))
-        if pool.kind == "draft" and pool.slots and rules.hicache_draft != "none" and not _packs(wishes, rules):
+        if pool.kind == "draft" and pool.slots and rules.hicache_draft != "none" and not _packs(options, rules):
             slots = _draft_slots(pools[0].slots, pool.slots, page, rules)
-            keys = _draft_keys(device) if wishes.mtp_draft else 0  # up to 0.5.17 those of an MTP layer are not kept
+            keys = _draft_keys(device) if options.mtp_draft else 0  # up to 0.5.17 those of an MTP layer are not kept
             pools.append(HostPool(pool.name, pool.kind, slots, pool.slot_bytes - keys))
     return tuple(pools)
 

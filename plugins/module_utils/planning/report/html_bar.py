@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .html_text import Markup, element, joined
-from .report_bars import Bar, Look, Mark, Segment
+from .report_bars import Bar, BarStyle, Mark, Segment
 
 _BAR_HEIGHT, _SLIM_HEIGHT, _MARK_HEIGHT, _AXIS_HEIGHT = 38, 14, 20, 20
 _NUMBERED_FROM, _NARROW_BELOW = 2.4, 7.0  # per cent of the bar: room for a number on a desk, and on a phone
@@ -40,7 +40,7 @@ def pattern_definitions() -> Markup:
     return element("svg", element("defs", *patterns), class_="definitions", width="0", height="0", aria_hidden="true")
 
 
-def swatch(look: Look) -> Markup:
+def swatch(look: BarStyle) -> Markup:
     """What stands in front of the segment's row in a table."""
     box = joined(*_filled("1", "1", "22", "14", look))
     return element("svg", box, class_="swatch", width="24", height="16", aria_hidden="true")
@@ -95,7 +95,7 @@ def _segments(drawn: Bar, top: float, height: float) -> Iterator[Markup]:
             yield element("g", element("title", told), *shapes)
 
 
-def _filled(x: str, y: str, width: str, height: str, look: Look) -> list[Markup]:
+def _filled(x: str, y: str, width: str, height: str, look: BarStyle) -> list[Markup]:
     place = {"x": x, "y": y, "width": width, "height": height}
     shapes = [element("rect", class_=look.kind, **place)]
     if look.pattern:

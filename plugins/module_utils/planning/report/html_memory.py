@@ -14,7 +14,7 @@ from ...core.units import gib_text
 from .html_bar import bar_figure, slim_bar
 from .html_table import ledger_table
 from .html_text import Markup, element, joined
-from .report_bars import FREE, GIB_UNIT, Bar, Look, Mark, Segment, ledger_bar, measured_bar
+from .report_bars import FREE, GIB_UNIT, Bar, BarStyle, Mark, Segment, ledger_bar, measured_bar
 from .report_measured import available_seen, measured_of_card
 from .tables import Table
 
@@ -25,8 +25,8 @@ _REST = "of other things, not measured apart"
 def gpu_picture(table: Table, plan: Mapping[str, Any], measured: Mapping[str, Any]) -> Markup:
     """The poorest card, planned and measured; every card in small; the table."""
     cards = _cards(plan)
-    poorest = min(cards, key=lambda card: (_free(card, table), card["index"]), default=None)
-    whole = int(poorest["total_bytes"]) if poorest else table.capacity.size_bytes
+    limiting = min(cards, key=lambda card: (_free(card, table), card["index"]), default=None)
+    whole = int(limiting["total_bytes"]) if limiting else table.capacity.size_bytes
     wished = plan["gpu"].get("headroom_wished_bytes")
     drawn = ledger_bar("Planned GPU memory of a rank", table, whole, _OUTSIDE)
     if wished:
@@ -123,7 +123,7 @@ def _every_node(table: Table, plan: Mapping[str, Any]) -> Markup:
         taken = table.taken_bytes * len(own) // len(cards)
         left = node["total_bytes"] - taken
         name = f"ranks of GPU {', '.join(str(index) for index in own)}"
-        segments = (Segment(name, taken, Look("pool")), Segment("beyond them", max(0, left), Look(FREE)))
+        segments = (Segment(name, taken, BarStyle("pool")), Segment("beyond them", max(0, left), BarStyle(FREE)))
         drawn = Bar(f"Node {node['node']}", GIB_UNIT, max(scale, taken), segments)
         bars.append((drawn, f"{gib_text(left)} left" if left >= 0 else f"{gib_text(-left)} too much"))
     return _small_bars("NUMA nodes, if the memory of every rank lies beside its card", bars)

@@ -14,7 +14,7 @@ from ...core.units import GIB
 from .html_bar import bar_figure, swatch
 from .html_table import plain_table
 from .html_text import Markup, element, joined
-from .report_bars import SECONDS, Bar, Look, Segment, start_bar
+from .report_bars import SECONDS, Bar, BarStyle, Segment, start_bar
 from .report_measured import planned_beside_measured
 from .tables import pool_rows
 from .text import engine_text, free_text, model_name
@@ -140,7 +140,7 @@ def start(plan: Mapping[str, Any], measured: Mapping[str, Any]) -> Markup:
     drawn = start_bar("Estimated start", estimate, scale)
     figures = [bar_figure(drawn, f"Estimated: about {seconds:,} s; given up after {estimate['timeout_seconds']:,} s.")]
     if took is not None:
-        whole = Bar("Measured start", SECONDS, scale, (Segment("the whole start", took, Look("process", 5)),))
+        whole = Bar("Measured start", SECONDS, scale, (Segment("the whole start", took, BarStyle("process", 5)),))
         figures.append(bar_figure(whole, f"Measured ({measured.get('measured', 'an earlier start')}): {took:,.0f} s."))
     rows = [
         (joined(swatch(part.look), f" {part.look.number} {part.name}"), f"{part.amount:,.0f}")

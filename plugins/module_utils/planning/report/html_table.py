@@ -11,7 +11,7 @@ from ...core.ledger import Line
 from ...core.units import GIB
 from .html_bar import swatch
 from .html_text import Markup, element, joined
-from .report_bars import FREE, Look, looks
+from .report_bars import FREE, BarStyle, looks
 from .tables import Table
 
 
@@ -22,7 +22,7 @@ def ledger_table(table: Table) -> Markup:
         _ledger_row("line", look, "− ", line)
         for line, look in zip(table.lines, looks(line.name for line in table.lines))
     ]
-    rows.append(_ledger_row("result", Look(FREE), "= ", table.result))
+    rows.append(_ledger_row("result", BarStyle(FREE), "= ", table.result))
     return _table(table.title, (("key", "No."), ("", "What"), ("size", "GiB"), ("source", "Source")), rows)
 
 
@@ -52,7 +52,7 @@ def _table(caption: str, columns: Sequence[tuple[str, str]], rows: Sequence[Mark
     )
 
 
-def _ledger_row(kind: str, look: Look | None, sign: str, line: Line) -> Markup:
+def _ledger_row(kind: str, look: BarStyle | None, sign: str, line: Line) -> Markup:
     key = joined(swatch(look), element("span", f" {look.number or ''}")) if look else Markup("")
     return element(
         "tr",

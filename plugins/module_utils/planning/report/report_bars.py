@@ -47,7 +47,7 @@ GIB_UNIT, SECONDS = Unit("GiB", GIB, 2), Unit("s", 1, 0)
 
 
 @dataclass(frozen=True)
-class Look:
+class BarStyle:
     """Colour and pattern of a segment, and the number that stands on it and in the table; 0 for none."""
 
     kind: str
@@ -59,7 +59,7 @@ class Look:
 class Segment:
     name: str
     amount: float
-    look: Look
+    look: BarStyle
 
 
 @dataclass(frozen=True)
@@ -87,13 +87,13 @@ class Bar:
         return "; ".join([f"{self.title}, {self.unit.text(self.scale)} long: {parts[0]}", *parts[1:]]) + "."
 
 
-def looks(names: Iterable[str]) -> tuple[Look, ...]:
+def looks(names: Iterable[str]) -> tuple[BarStyle, ...]:
     """One look for each line of a ledger, in order."""
     seen: dict[str, int] = {}
     made = []
     for number, name in enumerate(names, 1):
         kind = next((kind for word, kind in _KINDS if word in name), "work")
-        made.append(Look(kind, seen.get(kind, 0) % PATTERNS, number))
+        made.append(BarStyle(kind, seen.get(kind, 0) % PATTERNS, number))
         seen[kind] = seen.get(kind, 0) + 1
     return tuple(made)
 
@@ -118,23 +118,23 @@ def measured_bar(title: str, planned: Bar, taken: Mapping[str, int], outside: in
     ]
     others = planned.scale - outside - left.size_bytes - sum(segment.amount for segment in known)
     if others > 0:
-        known.append(Segment(rest, others, Look("process", 5)))
+        known.append(Segment(rest, others, BarStyle("process", 5)))
     return Bar(title, planned.unit, planned.scale, _around(planned.segments[0].name, outside, known, left))
 
 
 def _around(outside: str, before: int, segments: Iterable[Segment], left: Line) -> tuple[Segment, ...]:
     return (
-        Segment(outside, before, Look(OUTSIDE)),
+        Segment(outside, before, BarStyle(OUTSIDE)),
         *segments,
-        Segment(left.name, max(0, left.size_bytes), Look(FREE)),
+        Segment(left.name, max(0, left.size_bytes), BarStyle(FREE)),
     )
 
 
 def start_bar(title: str, start: Mapping[str, Any], scale: float) -> Bar:
     """The seconds of a start, as estimated."""
     parts = (
-        ("weights from disk", "load_seconds", Look("weights", 0, 1)),
-        ("pinning the host cache", "pin_seconds", Look("pool", 0, 2)),
-        ("imports, process groups, graphs, warm-up", "other_seconds", Look("process", 0, 3)),
+        ("weights from disk", "load_seconds", BarStyle("weights", 0, 1)),
+        ("pinning the host cache", "pin_seconds", BarStyle("pool", 0, 2)),
+        ("imports, process groups, graphs, warm-up", "other_seconds", BarStyle("process", 0, 3)),
     )
     return Bar(title, SECONDS, scale, tuple(Segment(name, start[key], look) for name, key, look in parts))

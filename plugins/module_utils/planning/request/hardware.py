@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.errors import PlanningError
-from ...core.fields import Fields, is_number, seen
+from ...core.fields import Fields, describe, is_number
 from ...core.units import gib_to_bytes
-from .host import GpuSeen, HostSeen, NodeSeen, idle_available_bytes
+from .host import GpuState, HostState, NumaNode, idle_available_bytes
 
 _SIZES = (
     "gpu_memory_gib",
@@ -43,7 +43,7 @@ _CAPABILITIES = (
 _ADVICE = "correct inference_hardware, for example {gpus: 8, gpu_memory_gib: 95.59, ram_gib: 449}"
 
 
-def host_from_hardware(data: Any) -> HostSeen:
+def host_from_hardware(data: Any) -> HostState:
     """`gpus` cards of `gpu_memory_gib` each (nvidia-smi's memory.total) and `ram_gib` of host memory; what else is known sharpens the plan.
 
     With `numa_nodes` above 1 each has the same memory, and the same number of cards in order.
@@ -71,12 +71,12 @@ def host_from_hardware(data: Any) -> HostSeen:
         )
     nodes = fields.optional_whole("numa_nodes", 1, 64) or 1
     homes = [index * nodes // gpus if nodes > 1 else None for index in range(gpus)]
-    return HostSeen(
+    return HostState(
         gpus=tuple(
-            GpuSeen(index, f"data-{index}", "ok", card, sizes["gpu_free_gib"], "operator", home)
+            GpuState(index, f"data-{index}", "ok", card, sizes["gpu_free_gib"], "operator", home)
             for index, home in enumerate(homes)
         ),
-        numa_nodes=tuple(NodeSeen(node, ram // nodes) for node in range(nodes)) if nodes > 1 else (),
+        numa_nodes=tuple(NumaNode(node, ram // nodes) for node in range(nodes)) if nodes > 1 else (),
         memory_total_bytes=ram,
         memory_available_bytes=idle_available_bytes(ram) if available is None else available,
         memory_source="estimate: what the system itself takes" if available is None else "operator",
@@ -120,7 +120,7 @@ def _size(data: Mapping[str, Any], key: str) -> int | None:
     if value is None:
         return None
     if not is_number(value) or not 0 < value < 1e9:
-        raise PlanningError(f"The hardware's {key} is {seen(value)}; expected a number of GiB above 0: {_ADVICE}.")
+        raise PlanningError(f"The hardware's {key} is {describe(value)}; expected a number of GiB above 0: {_ADVICE}.")
     return gib_to_bytes(value)
 
 

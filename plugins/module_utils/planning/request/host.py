@@ -31,7 +31,7 @@ _SAME_TOTAL = 0.01
 
 
 @dataclass(frozen=True)
-class GpuSeen:
+class GpuState:
     """One card; `free_bytes` is None where nothing is known but its size. A lost card shows its address in place of its uuid."""
 
     index: int
@@ -48,7 +48,7 @@ class GpuSeen:
 
 
 @dataclass(frozen=True)
-class NodeSeen:
+class NumaNode:
     """One NUMA node and its memory in all."""
 
     node: int
@@ -56,10 +56,10 @@ class NodeSeen:
 
 
 @dataclass(frozen=True)
-class HostSeen:
+class HostState:
     """`cgroup_headroom_bytes` and `memlock_bytes` are None where nothing limits. The two load figures come from the operator's data only."""
 
-    gpus: tuple[GpuSeen, ...]
+    gpus: tuple[GpuState, ...]
     memory_total_bytes: int
     memory_available_bytes: int
     memory_source: str
@@ -72,7 +72,7 @@ class HostSeen:
     zfs_arc_min_bytes: int = 0
     huge_pages_bytes: int = 0  # reserved, and so no part of what is available
     shared_bytes: int = 0  # Shmem before the start
-    numa_nodes: tuple[NodeSeen, ...] = ()  # empty where the host has one node, or shows none
+    numa_nodes: tuple[NumaNode, ...] = ()  # empty where the host has one node, or shows none
     other_engines: tuple[tuple[str, int], ...] = ()  # host memory that other inference servers hold, by unit
     compute_capabilities: tuple[str, ...] = field(default=(), compare=False)  # of the cards; no part of the observation
     driver_error: str | None = field(default=None, compare=False)  # why no card shows; no part of the observation
@@ -98,7 +98,7 @@ class HostSeen:
             "other_engines": [{"unit": unit, "memory_bytes": size} for unit, size in self.other_engines],
         }
 
-    def same_hardware(self, other: HostSeen) -> bool:
+    def same_hardware(self, other: HostState) -> bool:
         cards = [[(gpu.index, gpu.uuid, gpu.state, gpu.total_bytes) for gpu in host.gpus] for host in (self, other)]
         near = abs(self.memory_total_bytes - other.memory_total_bytes) <= _SAME_TOTAL * self.memory_total_bytes
         return cards[0] == cards[1] and near and self.cgroup_limit_bytes == other.cgroup_limit_bytes
@@ -109,7 +109,7 @@ def idle_available_bytes(total_bytes: int) -> int:
     return total_bytes - min(_SYSTEM_BYTES, total_bytes // 20)
 
 
-def host_from_topology(topology: Any, other_engines: Any = ()) -> HostSeen:
+def host_from_topology(topology: Any, other_engines: Any = ()) -> HostState:
     """The facts of `topology_facts`, compacted, and the other engines as `deployment_info` tells them."""
     fields = Fields.of(topology, "The topology", _ADVICE, PlanningError)
     memory = fields.within("memory")
@@ -117,7 +117,7 @@ def host_from_topology(topology: Any, other_engines: Any = ()) -> HostSeen:
     limit = cgroup.optional_whole("limit_bytes", 1, _MAX_BYTES) if cgroup else None
     gpus = fields.rows("gpus", "A GPU of the topology")
     capabilities = [gpu.optional_text("compute_capability") for gpu in gpus]
-    return HostSeen(
+    return HostState(
         gpus=tuple(_gpu_from_topology(gpu) for gpu in gpus),
         memory_total_bytes=memory.whole("total_bytes", 1, _MAX_BYTES),
         memory_available_bytes=memory.whole("available_bytes", 0, _MAX_BYTES),
@@ -144,10 +144,10 @@ def _headroom_bytes(cgroup: Fields) -> int | None:
     return min((max(0, bound - held) for bound in bounds if bound is not None), default=None)
 
 
-def _gpu_from_topology(gpu: Fields) -> GpuSeen:
+def _gpu_from_topology(gpu: Fields) -> GpuState:
     state = gpu.text("state")
     if state != "ok":
-        return GpuSeen(
+        return GpuState(
             gpu.whole("index", 0, 4096),
             gpu.optional_text("uuid") or gpu.optional_text("pci_address") or "",
             state,
@@ -155,7 +155,7 @@ def _gpu_from_topology(gpu: Fields) -> GpuSeen:
             0,
             "nvml",
         )
-    return GpuSeen(
+    return GpuState(
         index=gpu.whole("index", 0, 4096),
         uuid=gpu.text("uuid"),
         state=state,
@@ -166,10 +166,10 @@ def _gpu_from_topology(gpu: Fields) -> GpuSeen:
     )
 
 
-def _nodes(memory: Fields) -> tuple[NodeSeen, ...]:
+def _nodes(memory: Fields) -> tuple[NumaNode, ...]:
     """The nodes with memory, where there are several; of one node nothing need be known."""
     rows = memory.rows("numa_nodes", "A NUMA node") if memory.has("numa_nodes") else []
-    nodes = [NodeSeen(row.whole("node", 0, _MAX_NODE), row.whole("total_bytes", 0, _MAX_BYTES)) for row in rows]
+    nodes = [NumaNode(row.whole("node", 0, _MAX_NODE), row.whole("total_bytes", 0, _MAX_BYTES)) for row in rows]
     return tuple(node for node in nodes if node.total_bytes) if len(nodes) > 1 else ()
 
 
@@ -190,13 +190,13 @@ def _binding_memlock(topology: Fields) -> int | None:
     return topology.within("memlock").optional_whole("hard_bytes", 0, _MAX_BYTES)
 
 
-def host_from_observation(data: Mapping[str, Any]) -> HostSeen:
+def host_from_observation(data: Mapping[str, Any]) -> HostState:
     """The `observation` of an earlier plan."""
     fields = Fields.of(data, "The observation", "leave it out, and planning observes anew", PlanningError)
     memory, cgroup = fields.within("memory"), fields.within("cgroup")
-    return HostSeen(
+    return HostState(
         gpus=tuple(
-            GpuSeen(
+            GpuState(
                 index=gpu.whole("index", 0, 4096),
                 uuid=str(gpu.data.get("uuid")),
                 state=gpu.text("state"),

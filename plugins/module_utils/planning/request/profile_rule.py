@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from ...core.errors import PlanningError
-from ...core.fields import Fields, is_number, seen
+from ...core.fields import Fields, describe, is_number
 
 _ADVICE = "see Profile in docs/interface.md"
 _LEVELS = {"refuse": 1, "note": 1}
 
 
 @dataclass(frozen=True)
-class Unsuited:
+class ProfileRule:
     """All conditions of `when` must hold. `level` is refuse, which force overrides, or note."""
 
     when: tuple[tuple[str, Any], ...]
@@ -29,13 +29,13 @@ class Unsuited:
     level: str = "refuse"
 
 
-def unsuited_from(rows: Any) -> tuple[Unsuited, ...]:
+def profile_rules_from(rows: Any) -> tuple[ProfileRule, ...]:
     """The rows under `refuses`; raises PlanningError with a sentence for one that says nothing clear."""
     fields = Fields({"refuses": rows}, "The profile", _ADVICE, PlanningError)
     return tuple(_row(row) for row in fields.rows("refuses", "A row of refuses in the profile"))
 
 
-def _row(row: Fields) -> Unsuited:
+def _row(row: Fields) -> ProfileRule:
     when = row.within("when")
     for name, value in when.data.items():
         if name not in _VALUES:
@@ -44,11 +44,11 @@ def _row(row: Fields) -> Unsuited:
             )
         expected, good = _VALUES[name]
         if not good(value):
-            raise PlanningError(f"{row.where} has {name} {seen(value)}; expected {expected}: {_ADVICE}.")
+            raise PlanningError(f"{row.where} has {name} {describe(value)}; expected {expected}: {_ADVICE}.")
     if not when.data:
         raise PlanningError(f"{row.where} has no condition in when; expected {', '.join(sorted(_VALUES))}: {_ADVICE}.")
     level = row.choice("level", _LEVELS) if row.has("level") else "refuse"
-    return Unsuited(tuple(sorted(when.data.items())), row.text("why"), level)
+    return ProfileRule(tuple(sorted(when.data.items())), row.text("why"), level)
 
 
 def _text(value: Any) -> bool:

@@ -14,16 +14,16 @@ from ...model.attention import kv_geometries
 from ...model.spec import ModelSpec
 from ...sglang.sizing_rules import SizingRules
 from .calibration import Calibration
-from .host import GpuSeen, HostSeen
-from .profile_rule import Unsuited
+from .host import GpuState, HostState
+from .profile_rule import ProfileRule
 from .serving import ServingPolicy
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"
 
 
 def visible_cards(
-    cards: Sequence[GpuSeen], environment: Mapping[str, Any]
-) -> tuple[tuple[GpuSeen, ...], Refusal | None]:
+    cards: Sequence[GpuState], environment: Mapping[str, Any]
+) -> tuple[tuple[GpuState, ...], Refusal | None]:
     """The usable cards in the order of CUDA_VISIBLE_DEVICES, which counts usable cards from 0, or names them by the beginning of their UUID.
 
     CUDA itself takes a list up to its first wrong entry and says nothing; here a wrong entry is refused.
@@ -32,7 +32,7 @@ def visible_cards(
     given = environment.get(VARIABLE)
     if given is None:
         return usable, None
-    found: list[GpuSeen] = []
+    found: list[GpuState] = []
     for word in (word.strip() for word in str(given).split(",")):
         matching = _named(usable, word)
         if len(matching) != 1 or matching[0] in found:
@@ -41,13 +41,13 @@ def visible_cards(
     return tuple(found), None
 
 
-def _named(usable: Sequence[GpuSeen], word: str) -> list[GpuSeen]:
+def _named(usable: Sequence[GpuState], word: str) -> list[GpuState]:
     if word.isdecimal():
         return list(usable[int(word) : int(word) + 1])
     return [card for card in usable if word.startswith("GPU-") and card.uuid.startswith(word)]
 
 
-def _refusal(given: str, word: str, usable: Sequence[GpuSeen]) -> Refusal:
+def _refusal(given: str, word: str, usable: Sequence[GpuState]) -> Refusal:
     there = f"0 to {len(usable) - 1}" if len(usable) > 1 else "0 alone" if usable else "none"
     return Refusal(
         "visible_devices",
@@ -68,13 +68,13 @@ class PlanRequest:
     rules: SizingRules
     dialect: str
     serving: ServingPolicy
-    host: HostSeen
+    host: HostState
     calibration: Calibration = field(default_factory=Calibration)
     arguments: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     recorded_calibration: bool = False  # measured at an earlier start of this instance, and so part of the plan
     environment: Mapping[str, Any] = field(default_factory=dict)  # of the engine's process
-    unsuited: tuple[Unsuited, ...] = ()  # what the profile warns of
+    profile_rules: tuple[ProfileRule, ...] = ()  # what the profile warns of
     draft: ModelSpec | None = None  # a checkpoint of its own that drafts; None where the model's own MTP layers do
     draft_model_path: str | None = None
 
@@ -126,7 +126,7 @@ class PlanRequest:
         return not off and self.arguments.get("cuda-graph-backend-prefill") != "disabled"
 
     @property
-    def gpus(self) -> tuple[GpuSeen, ...]:
+    def gpus(self) -> tuple[GpuState, ...]:
         """The cards that the engine will use: the first ones that it sees, or those that base-gpu-id and gpu-id-step lead to among them."""
         first, step = max(0, self.arguments.get("base-gpu-id") or 0), max(1, self.arguments.get("gpu-id-step") or 1)
         seen, _refusal = visible_cards(self.host.gpus, self.environment)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from ...core.errors import FORCEABLE, PlanningError, Refusal
-from ...core.fields import is_number, is_whole, seen
+from ...core.fields import describe, is_number, is_whole
 
 _COUNT_MAX = 1 << 40
 # The engine keeps six tokens of a context or pool to itself, and has to have one left for a request (0.5.5 to 0.5.23).
@@ -148,7 +148,7 @@ def serving_from_dict(data: Mapping[str, Any]) -> ServingPolicy:
     if not isinstance(data, Mapping):
         raise _refused(
             "serving_type",
-            f"serving is {seen(data)}; expected a dictionary of wishes such as {{tp: 8, mem_fraction_static: 0.88}}.",
+            f"serving is {describe(data)}; expected a dictionary of wishes such as {{tp: 8, mem_fraction_static: 0.88}}.",
         )
     given = {str(key): value for key, value in data.items() if value is not None}
     for key, value in given.items():
@@ -183,8 +183,8 @@ def serving_from_dict(data: Mapping[str, Any]) -> ServingPolicy:
 def _shown(key: str, value: Any) -> str:
     """A list of refusals is shown by what is wrong in it."""
     if key != "force" or not isinstance(value, (list, tuple)):
-        return seen(value)
-    return f"a list with {', '.join(seen(name) for name in value if name not in FORCEABLE)}"
+        return describe(value)
+    return f"a list with {', '.join(describe(name) for name in value if name not in FORCEABLE)}"
 
 
 def _refused(name: str, message: str) -> PlanningError:

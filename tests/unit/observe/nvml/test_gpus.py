@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml import gpus
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.session import Heard, Request
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.session import NvmlReply, NvmlRequest
 
 DRIVER = {"version": "595.58.03", "nvml_version": "13.595.58.03", "cuda_version": "13.2"}
 OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  595.58.03  Release Build  (dvs-builder@U22-I3-AM25-28-3)\nGCC version:\n"
@@ -30,8 +30,8 @@ def row(index: int, others: list[int]) -> dict[str, object]:
     return {"index": index, "ancestor": names, "p2p_read": oks, "p2p_write": oks}
 
 
-def told(count: int, gpus: list[int], rows: list[int] | None = None, **more: object) -> Heard:
-    return Heard(
+def told(count: int, gpus: list[int], rows: list[int] | None = None, **more: object) -> NvmlReply:
+    return NvmlReply(
         driver=DRIVER,
         count=count,
         gpus={index: facts(index) for index in gpus},
@@ -44,15 +44,17 @@ def told(count: int, gpus: list[int], rows: list[int] | None = None, **more: obj
 def read(make_host, monkeypatch):
     """Reads NVML where `answer` says what is heard for each request; the requests made are kept in `read.requests`."""
 
-    def reading(answer: Callable[[Request], Heard], files: dict[str, str] | None = None, library: str | None = None):
-        requests: list[Request] = []
+    def reading(
+        answer: Callable[[NvmlRequest], NvmlReply], files: dict[str, str] | None = None, library: str | None = None
+    ):
+        requests: list[NvmlRequest] = []
 
         class Scripted:
-            def __init__(self, request: Request, timeout_seconds: float) -> None:
+            def __init__(self, request: NvmlRequest, timeout_seconds: float) -> None:
                 requests.append(request)
                 self.request = request
 
-            def hear(self, total_seconds: float | None = None) -> Heard:
+            def hear(self, total_seconds: float | None = None) -> NvmlReply:
                 return answer(self.request)
 
         monkeypatch.setattr(gpus, "Conversation", Scripted)
@@ -64,7 +66,7 @@ def read(make_host, monkeypatch):
 
 def test_all_is_well_in_one_conversation(read):
     seen = read(lambda request: told(2, [0, 1], rows=[0, 1], done=True), {"/proc/driver/nvidia/version": OPEN})
-    assert read.requests == [Request(None)]
+    assert read.requests == [NvmlRequest(None)]
     assert seen.driver == gpus.Driver(**DRIVER, kernel_module_version="595.58.03", kernel_module_open=True)
     assert [(gpu.index, gpu.state, gpu.name) for gpu in seen.gpus] == [(0, "ok", "GPU 0"), (1, "ok", "GPU 1")]
     assert seen.interconnect == gpus.Interconnect(
@@ -76,7 +78,7 @@ def test_all_is_well_in_one_conversation(read):
 
 
 def test_a_gpu_that_hangs_costs_no_other_gpu_its_facts(read):
-    def answer(request: Request) -> Heard:
+    def answer(request: NvmlRequest) -> NvmlReply:
         if request.only is None:
             return told(4, [0], asking=ASK, silent_seconds=20.0)
         if request.gpus:
@@ -85,10 +87,10 @@ def test_a_gpu_that_hangs_costs_no_other_gpu_its_facts(read):
 
     seen = read(answer)
     assert read.requests == [
-        Request(None),
-        Request(None, only=[2], rows=False),
-        Request(None, only=[3], rows=False),
-        Request(None, only=[0, 2, 3], gpus=False),
+        NvmlRequest(None),
+        NvmlRequest(None, only=[2], rows=False),
+        NvmlRequest(None, only=[3], rows=False),
+        NvmlRequest(None, only=[0, 2, 3], gpus=False),
     ]
     assert [gpu.state for gpu in seen.gpus] == ["ok", "timeout", "ok", "ok"]
     assert seen.gpus[1].error == (
@@ -103,7 +105,7 @@ def test_a_gpu_that_hangs_costs_no_other_gpu_its_facts(read):
 
 
 def test_several_hung_gpus(read):
-    def answer(request: Request) -> Heard:
+    def answer(request: NvmlRequest) -> NvmlReply:
         if request.only is None or set(request.only) & {1, 2}:
             return told(4, [0] if request.only is None else [], asking=ASK, silent_seconds=20.0)
         return told(4, request.only if request.gpus else [], rows=request.only, done=True)
@@ -114,7 +116,7 @@ def test_several_hung_gpus(read):
 def test_gpus_that_are_only_slow_together_are_asked_again_one_by_one(read):
     """The whole took too long although each answered in time: nobody is a suspect."""
 
-    def answer(request: Request) -> Heard:
+    def answer(request: NvmlRequest) -> NvmlReply:
         if request.only is None:
             return told(3, [0, 1], asking=ASK, silent_seconds=3.0)
         return told(3, request.only if request.gpus else [], rows=request.only, done=True)
@@ -123,7 +125,7 @@ def test_gpus_that_are_only_slow_together_are_asked_again_one_by_one(read):
 
 
 def test_a_gpu_that_takes_its_process_down_is_an_error(read):
-    def answer(request: Request) -> Heard:
+    def answer(request: NvmlRequest) -> NvmlReply:
         if request.only is None:
             return told(2, [0], asking=ASK, ended="was ended by signal 11")
         return told(2, [], rows=request.only, done=True)
@@ -179,32 +181,32 @@ UNKNOWN = "NVML could not start (unknown error): look for NVRM or Xid in the ker
 @pytest.mark.parametrize(
     ("heard", "library", "version", "error"),
     [
-        (Heard(refused=4), None, "", NO_PERMISSION),
-        (Heard(refused=9), None, "", NOT_LOADED),
+        (NvmlReply(refused=4), None, "", NO_PERMISSION),
+        (NvmlReply(refused=9), None, "", NOT_LOADED),
         (
-            Heard(refused=12),
+            NvmlReply(refused=12),
             None,
             "",
             "The NVIDIA library libnvidia-ml.so.1 was not found: install the NVIDIA driver, or name the library with nvml_library.",
         ),
-        (Heard(refused=18, nvml_version="13.595.58.03"), None, OPEN.replace("595.58", "580.95"), MISMATCH.format(library="595.58.03", module="580.95.03")),
-        (Heard(refused=18), None, "", MISMATCH.format(library="unknown", module="unknown")),
-        (Heard(refused=999), None, "", UNKNOWN),
-        (Heard(refused=7), None, "", "NVML could not start: it answered with error 7."),
+        (NvmlReply(refused=18, nvml_version="13.595.58.03"), None, OPEN.replace("595.58", "580.95"), MISMATCH.format(library="595.58.03", module="580.95.03")),
+        (NvmlReply(refused=18), None, "", MISMATCH.format(library="unknown", module="unknown")),
+        (NvmlReply(refused=999), None, "", UNKNOWN),
+        (NvmlReply(refused=7), None, "", "NVML could not start: it answered with error 7."),
         (
-            Heard(unloadable="/x: invalid ELF header"),
+            NvmlReply(unloadable="/x: invalid ELF header"),
             "/x",
             "",
             "The NVIDIA library /x could not be loaded: /x: invalid ELF header. Name a library for this machine with nvml_library.",
         ),
         (
-            Heard(asking="nvmlInit", silent_seconds=20.0),
+            NvmlReply(asking="nvmlInit", silent_seconds=20.0),
             None,
             "",
             f"NVML told nothing: nvmlInit did not return within 20 seconds. {KERNEL_LOG}; a hung driver needs a reboot of the host.",
         ),
         (
-            Heard(ended="ended with exit status 1"),
+            NvmlReply(ended="ended with exit status 1"),
             None,
             "",
             f"NVML told nothing: its process ended with exit status 1 before it asked anything. {KERNEL_LOG}.",

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml import session
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.session import Conversation, Request
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.session import NvmlRequest, NvmlSession
 
 SAY = "import json, os, sys, time\ndef say(**message): print(json.dumps(message), flush=True)\n"
 
@@ -22,11 +22,11 @@ SAY = "import json, os, sys, time\ndef say(**message): print(json.dumps(message)
 def talk(tmp_path, monkeypatch):
     """Starts a conversation with a program given as text instead of the one that talks to NVML."""
 
-    def start(program: str, timeout_seconds: float = 20) -> Conversation:
+    def start(program: str, timeout_seconds: float = 20) -> NvmlSession:
         (tmp_path / "stand_in.py").write_text(SAY + program)
         monkeypatch.setattr(session, "child", SimpleNamespace(__name__="stand_in"))
         monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-        return Conversation(Request(None), timeout_seconds)
+        return NvmlSession(NvmlRequest(None), timeout_seconds)
 
     return start
 

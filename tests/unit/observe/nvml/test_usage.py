@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ObservationError
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import Unread
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml import usage
-from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.session import Heard, Request
+from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.session import NvmlReply, NvmlRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.usage import (
     GpuUse,
     UseReading,
@@ -74,10 +74,10 @@ def test_a_host_without_gpus_has_none_to_select():
 def read(make_host, monkeypatch):
     def reading(answer, files: dict[str, str] | None = None) -> UseReading:
         class Scripted:
-            def __init__(self, request: Request, timeout_seconds: float) -> None:
+            def __init__(self, request: NvmlRequest, timeout_seconds: float) -> None:
                 self.request = request
 
-            def hear(self, total_seconds: float | None = None) -> Heard:
+            def hear(self, total_seconds: float | None = None) -> NvmlReply:
                 return answer(self.request)
 
         monkeypatch.setattr(usage, "Conversation", Scripted)
@@ -86,8 +86,8 @@ def read(make_host, monkeypatch):
     return reading
 
 
-def told(*gpus: dict[str, object], count: int | None = None, **more: object) -> Heard:
-    return Heard(
+def told(*gpus: dict[str, object], count: int | None = None, **more: object) -> NvmlReply:
+    return NvmlReply(
         driver={}, count=len(gpus) if count is None else count, gpus={gpu["index"]: gpu for gpu in gpus}, **more
     )
 
@@ -95,7 +95,7 @@ def told(*gpus: dict[str, object], count: int | None = None, **more: object) -> 
 def test_only_use_is_asked_for(read):
     asked = []
     read(lambda request: asked.append(request) or told({"index": 0, "silent": []}, done=True))
-    assert asked == [Request(None, rows=False, use=True)]
+    assert asked == [NvmlRequest(None, rows=False, use=True)]
 
 
 def test_pairs_become_a_dictionary_and_an_unknown_list_stays_unknown(read):
@@ -122,7 +122,7 @@ def test_a_gpu_that_breaks_off_keeps_what_it_told(read, refused, state):
 
 
 def test_a_gpu_that_hangs_costs_no_other_its_use(read):
-    def answer(request: Request) -> Heard:
+    def answer(request: NvmlRequest) -> NvmlReply:
         if request.only is None:
             return told({"index": 0}, count=3, asking="nvmlDeviceGetFieldValues", silent_seconds=20.0)
         return told({"index": request.only[0], "processes": []}, done=True)
@@ -143,13 +143,13 @@ def test_a_gpu_that_hangs_costs_no_other_its_use(read):
     ("heard", "hung", "refused", "beginning"),
     [
         (
-            Heard(refused=18, nvml_version="13.595.58.03"), False, 18,
+            NvmlReply(refused=18, nvml_version="13.595.58.03"), False, 18,
             "The NVIDIA library is of version 595.58.03 and the loaded kernel module of version 595.45.04:",
         ),
-        (Heard(refused=9), False, 9, "The NVIDIA kernel module is not loaded:"),
-        (Heard(asking="nvmlInit", silent_seconds=20.0), True, None, "NVML told nothing: nvmlInit did not return within 20 seconds."),
-        (Heard(asking="nvmlInit", ended="was ended by signal 11"), False, None, "NVML told nothing: its process was ended by signal 11 in nvmlInit."),
-        (Heard(driver={}, count=0, done=True), False, None, "NVML runs but shows no GPU:"),
+        (NvmlReply(refused=9), False, 9, "The NVIDIA kernel module is not loaded:"),
+        (NvmlReply(asking="nvmlInit", silent_seconds=20.0), True, None, "NVML told nothing: nvmlInit did not return within 20 seconds."),
+        (NvmlReply(asking="nvmlInit", ended="was ended by signal 11"), False, None, "NVML told nothing: its process was ended by signal 11 in nvmlInit."),
+        (NvmlReply(driver={}, count=0, done=True), False, None, "NVML runs but shows no GPU:"),
     ],
 )  # fmt: skip
 def test_why_nothing_is_known(read, heard, hung, refused, beginning):
@@ -159,6 +159,6 @@ def test_why_nothing_is_known(read, heard, hung, refused, beginning):
 
 
 def test_a_machine_without_card_and_driver_has_none(read):
-    for heard in (Heard(refused=9), Heard(unloadable="no such file"), Heard(driver={}, count=0, done=True)):
+    for heard in (NvmlReply(refused=9), NvmlReply(unloadable="no such file"), NvmlReply(driver={}, count=0, done=True)):
         assert read(lambda request, told=heard: told, {}).absent
-    assert not read(lambda request: Heard(asking="nvmlInit", silent_seconds=20.0), {}).absent
+    assert not read(lambda request: NvmlReply(asking="nvmlInit", silent_seconds=20.0), {}).absent

@@ -18,7 +18,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.model.attentio
     attention_from_dict,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import ModelSpec, Weights
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolInputs, PoolWishes
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolInputs, PoolOptions
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import (
     Parallelism,
     Speculation,
@@ -93,7 +93,7 @@ def inputs_recorded(start: dict[str, Any]) -> PoolInputs:
         start.get("reserve_bytes", 0),
         _speculation(start.get("speculation")),
         start.get("draft_weights_bytes", 0),
-        PoolWishes(**{"state_extra_buffer": False, **state, **start.get("wishes", {})}),
+        PoolOptions(**{"state_extra_buffer": False, **state, **start.get("wishes", {})}),
     )
 
 

@@ -18,7 +18,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.devic
     weights_line,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.calibration import Calibration
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.host import GpuSeen, HostSeen
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.host import GpuState, HostState
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import Parallelism
 from ansible_collections.blackwell.inference.tests.unit.planning.device.pool_cases import rules_of
 
@@ -28,8 +28,8 @@ MEASURED = Calibration(free_before_load_bytes=gib_to_bytes("94.04"), ranks=8, me
 
 
 def host(*free, before=None, after=None):
-    gpus = tuple(GpuSeen(index, f"GPU-{index}", "ok", TOTAL, size, "nvml") for index, size in enumerate(free))
-    return HostSeen(gpus, 449 * GIB, 445 * GIB, "meminfo", free_before_load_bytes=before, free_after_load_bytes=after)
+    gpus = tuple(GpuState(index, f"GPU-{index}", "ok", TOTAL, size, "nvml") for index, size in enumerate(free))
+    return HostState(gpus, 449 * GIB, 445 * GIB, "meminfo", free_before_load_bytes=before, free_after_load_bytes=after)
 
 
 NOTHING = Calibration()

@@ -12,7 +12,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.devic
     has_sliding_pool,
     sliding_stage,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolWishes
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolOptions
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import Speculation
 from ansible_collections.blackwell.inference.tests.unit.planning.device.pool_cases import inputs_of, model_of, rules_of
 
@@ -22,8 +22,8 @@ FULL, SLIDING = GqaGeometry(64, 2, 64, 64), GqaGeometry(64, 4, 64, 64)
 
 def stage(version, pattern="ffssss", ratio=0.5, architecture="GptOssForCausalLM", layers=None, **others):
     model = model_of(SlidingGeometry(FULL, SLIDING, 128, pattern), len(pattern), architecture)
-    wishes = PoolWishes(swa_full_tokens_ratio=ratio, **others)
-    inputs = inputs_of(model, "94", "40", 0.8, wishes=wishes)
+    options = PoolOptions(swa_full_tokens_ratio=ratio, **others)
+    inputs = inputs_of(model, "94", "40", 0.8, options=options)
     return sliding_stage(inputs, layers or range(len(pattern)), rules_of(version))
 
 
@@ -100,7 +100,7 @@ def test_stages_take_in_the_next_one_s_first_layer_up_to_0_5_20():
 )
 def test_who_has_a_sliding_pool(version, architecture, wanted, has):
     model = model_of(SlidingGeometry(FULL, SLIDING, 128, "fs"), 2, architecture)
-    inputs = inputs_of(model, "94", "40", 0.8, wishes=PoolWishes(hybrid_sliding_memory=wanted))
+    inputs = inputs_of(model, "94", "40", 0.8, options=PoolOptions(hybrid_sliding_memory=wanted))
     assert has_sliding_pool(inputs, rules_of(version)) is has
 
 

@@ -15,7 +15,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.devic
     pool_wishes,
     speculation,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolWishes
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolOptions
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import Parallelism
 
 
@@ -26,7 +26,7 @@ def test_ranks_in_stages_and_groups(request_for):
 
 
 @pytest.mark.parametrize(
-    ("wishes", "expected"),
+    ("options", "expected"),
     [
         ({"speculative_algorithm": "EAGLE3"}, ("EAGLE3", 3, 1, 4)),
         ({"speculative_algorithm": "EAGLE", "speculative_num_steps": 5}, ("EAGLE", 5, 1, 6)),
@@ -50,8 +50,8 @@ def test_ranks_in_stages_and_groups(request_for):
         "n-grams",
     ],
 )
-def test_how_drafts_are_made(request_for, wishes, expected):
-    found = speculation(request_for(**wishes))
+def test_how_drafts_are_made(request_for, options, expected):
+    found = speculation(request_for(**options))
     assert (found.algorithm, found.steps, found.topk, found.draft_tokens) == expected
 
 
@@ -67,7 +67,7 @@ def test_flags_that_change_the_pools(request_for):
         "mamba-scheduler-strategy": "extra_buffer",
         "nsa-prefill-backend": "tilelang",
     }
-    assert pool_wishes(request_for(arguments=arguments, chunked_prefill_size=4096)) == PoolWishes(
+    assert pool_wishes(request_for(arguments=arguments, chunked_prefill_size=4096)) == PoolOptions(
         radix_cache=False,
         overlap_schedule=False,
         state_extra_buffer=True,

@@ -25,7 +25,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.devic
     size_pools,
     size_stages,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolWishes
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolOptions
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import Speculation
 from ansible_collections.blackwell.inference.tests.unit.planning.device.pool_cases import (
     VERSIONS,
@@ -148,11 +148,11 @@ def test_the_design_host(fraction, tokens):
     ],
 )
 def test_starts_that_were_logged(model, before, after, fraction, tp, others, version, tokens, tolerance):
-    wishes = PoolWishes(
+    options = PoolOptions(
         page_size=others.get("page", 1), swa_full_tokens_ratio=others.get("ratio"), max_running_requests=32
     )
     found = size_pools(
-        inputs_of(model, before, after, fraction, tp, dp=others.get("dp", 1), wishes=wishes), rules_of(version)
+        inputs_of(model, before, after, fraction, tp, dp=others.get("dp", 1), options=options), rules_of(version)
     )
     assert found.tokens == pytest.approx(tokens, rel=tolerance)
 
@@ -168,7 +168,7 @@ def test_states_of_a_logged_start():
 
 def test_index_keys_are_a_pool_of_their_own():
     """DeepSeek-V3.2 in fp8: the profiler counts 576 + 132 bytes a layer up to 0.5.16 where 656 + 132 are stored; since 0.5.17 it counts those."""
-    inputs = inputs_of(DEEPSEEK_V32, "94.00", "30.00", 0.88, 8, dtype="fp8_e4m3", wishes=PoolWishes(page_size=64))
+    inputs = inputs_of(DEEPSEEK_V32, "94.00", "30.00", 0.88, 8, dtype="fp8_e4m3", options=PoolOptions(page_size=64))
     rest = int(rest_gib(inputs, rules_of("0.5.16")) * GIB)
     for version, cell in (("0.5.16", 61 * (576 + 132)), ("0.5.17", 61 * (656 + 132))):
         found = size_pools(inputs, rules_of(version))
@@ -222,7 +222,7 @@ def test_mtp_layers_of_the_checkpoint(model, counted):
         0.88,
         2,
         speculation=Speculation("EAGLE", 1, 1, 2),
-        wishes=PoolWishes(max_running_requests=16),
+        options=PoolOptions(max_running_requests=16),
     )
     found = size_pools(inputs, rules_of("0.5.20"))
     without = size_pools(replace(inputs, model=replace(model, architecture="SomeForCausalLM")), rules_of("0.5.20"))
@@ -265,21 +265,21 @@ def test_a_version_that_has_no_sliding_pool():
     inputs = inputs_of(model_of(attention, 36, "GptOssForCausalLM"), "94.00", "30.00", 0.88, 2)
     assert [pool.kind for pool in size_pools(inputs, rules_of("0.5.7")).pools] == ["full"]
     assert [pool.kind for pool in size_pools(inputs, rules_of("0.5.8")).pools] == ["full", "sliding"]
-    off = replace(inputs, wishes=PoolWishes(hybrid_sliding_memory=False))
+    off = replace(inputs, options=PoolOptions(hybrid_sliding_memory=False))
     assert [pool.kind for pool in size_pools(off, rules_of("0.5.23")).pools] == ["full"]
 
 
 def test_a_sliding_pool_too_small_for_a_request_is_no_start():
     """Since 0.5.16: window 1,024 + page 1 >= int(2,048 x 0.5)."""
-    wishes = PoolWishes(max_total_tokens=2048, swa_full_tokens_ratio=0.5)
-    inputs = inputs_of(gemma4(5, 25), "22.91", "13.57", 0.85, 2, wishes=wishes)
+    options = PoolOptions(max_total_tokens=2048, swa_full_tokens_ratio=0.5)
+    inputs = inputs_of(gemma4(5, 25), "22.91", "13.57", 0.85, 2, options=options)
     assert size_pools(inputs, rules_of("0.5.15")).tokens == 2048
     assert (size_pools(inputs, rules_of("0.5.16")).tokens, size_pools(inputs, rules_of("0.5.16")).pools) == (0, ())
 
 
 def test_groups_of_attention_data_parallelism():
     """8 ranks in 2 groups: 4 ranks share the heads of a group, and a group runs half the requests; the table was for all up to 0.5.9."""
-    inputs = inputs_of(QWEN3_32B, "94.00", "80.00", 0.88, 8, dp=2, wishes=PoolWishes(max_running_requests=64))
+    inputs = inputs_of(QWEN3_32B, "94.00", "80.00", 0.88, 8, dp=2, options=PoolOptions(max_running_requests=64))
     old, new = (size_pools(inputs, rules_of(version)) for version in ("0.5.9", "0.5.10"))
     assert old.pools[0].slot_bytes == 2 * 256 * 64 * 2
     assert (old.requests.limit, old.requests.rows) == (32, 64)
@@ -288,7 +288,7 @@ def test_groups_of_attention_data_parallelism():
 
 @pytest.mark.parametrize(("version", "starts"), [("0.5.9", False), ("0.5.22", False), ("0.5.23", True)])
 def test_fewer_requests_than_groups_are_one_for_each_since_0_5_23_and_no_start_before(version, starts):
-    inputs = inputs_of(QWEN3_32B, "94.00", "80.00", 0.88, 8, dp=4, wishes=PoolWishes(max_running_requests=3))
+    inputs = inputs_of(QWEN3_32B, "94.00", "80.00", 0.88, 8, dp=4, options=PoolOptions(max_running_requests=3))
     found = size_pools(inputs, rules_of(version))
     assert (found.tokens > 0) == starts
     assert not starts or (found.requests.limit, found.requests.rows) == (1, 1)
@@ -329,7 +329,7 @@ def test_properties(geometry, layers, version, page, tp, pp, after, fraction, ca
     rules = rules_of(version)
     model = model_of(geometry, layers)
     inputs = replace(
-        inputs_of(model, "90", "0", fraction, tp, pp=pp, wishes=PoolWishes(page_size=page, max_total_tokens=cap)),
+        inputs_of(model, "90", "0", fraction, tp, pp=pp, options=PoolOptions(page_size=page, max_total_tokens=cap)),
         free_after_bytes=after,
     )
     found = size_pools(inputs, rules)
@@ -354,8 +354,8 @@ def test_properties(geometry, layers, version, page, tp, pp, after, fraction, ca
 )
 def test_properties_of_sliding_pools(version, after, fraction, ratio, page):
     """Since 0.5.9 both pools together keep within the rest, in whole pages, and the sliding one is the wished share of the full one."""
-    wishes = PoolWishes(page_size=page, swa_full_tokens_ratio=ratio)
-    inputs = replace(inputs_of(gemma4(5, 25), "90", "0", fraction, 2, wishes=wishes), free_after_bytes=after)
+    options = PoolOptions(page_size=page, swa_full_tokens_ratio=ratio)
+    inputs = replace(inputs_of(gemma4(5, 25), "90", "0", fraction, 2, options=options), free_after_bytes=after)
     rules = rules_of(version)
     found = size_pools(inputs, rules)
     sliding = found.slots("sliding")
@@ -375,7 +375,7 @@ def test_tokens_beyond_the_budget_can_be_all_there_are():
         0.8,
         8,
         speculation=Speculation("EAGLE", 5, 4, 8, EAGLE3),
-        wishes=PoolWishes(max_running_requests=5000),
+        options=PoolOptions(max_running_requests=5000),
     )
     assert rest_gib(inputs, rules_of("0.5.6")) < 0
     found = size_pools(inputs, rules_of("0.5.6"))

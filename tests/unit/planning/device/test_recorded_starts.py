@@ -38,7 +38,7 @@ def command_line(recorded: Path) -> tuple[str, dict[str, float]]:
 @pytest.fixture(params=STARTS)
 def start(request: pytest.FixtureRequest, plan: Callable[..., MemoryPlan]) -> tuple[MemoryPlan, Path]:
     recorded = RECORDED / request.param
-    name, wishes = command_line(recorded)
+    name, options = command_line(recorded)
     planned = plan(
         version=request.param.split("/")[0],
         model=model_from_config(name, CONFIGS[name], None, Weights(279168, 4, "safetensors"), "f00d", name),
@@ -46,7 +46,7 @@ def start(request: pytest.FixtureRequest, plan: Callable[..., MemoryPlan]) -> tu
         device="cpu",
         tp=1,
         mem_fraction_static=None,
-        **wishes,
+        **options,
     )
     return planned, recorded
 

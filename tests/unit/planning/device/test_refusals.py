@@ -31,9 +31,9 @@ HYBRID = {
 def refusal(request_for, llama):
     """(the request, what is said of GPU memory)"""
 
-    def refused(changes=None, **wishes):
+    def refused(changes=None, **options):
         request = request_for(
-            model=replace(llama, **(changes or {})), calibration={}, **{"mem_fraction_static": None, **wishes}
+            model=replace(llama, **(changes or {})), calibration={}, **{"mem_fraction_static": None, **options}
         )
         with pytest.raises(PlanningError) as error:
             plan_memory(request)
@@ -44,7 +44,7 @@ def refusal(request_for, llama):
 
 
 @pytest.mark.parametrize(
-    ("changes", "wishes", "named"),
+    ("changes", "options", "named"),
     [
         ({}, {"page_size": 64, "max_total_tokens": 10}, ("max_total_tokens", "page_size")),
         ({}, {"dp": 8, "max_running_requests": 4}, ("max_running_requests",)),
@@ -54,11 +54,11 @@ def refusal(request_for, llama):
     ],
     ids=str,
 )
-def test_a_wish_that_leaves_no_pool_is_named_and_not_the_weights(refusal, changes, wishes, named):
-    request, message = refusal(changes, version="0.5.22", **wishes)
-    assert message.startswith(f"serving.{named[0]} is {wishes[named[0]]}")
+def test_a_wish_that_leaves_no_pool_is_named_and_not_the_weights(refusal, changes, options, named):
+    request, message = refusal(changes, version="0.5.22", **options)
+    assert message.startswith(f"serving.{named[0]} is {options[named[0]]}")
     for key in named:
-        assert f"serving.{key} is {wishes[key]}" in message
+        assert f"serving.{key} is {options[key]}" in message
         assert plan_memory(replace(request, serving=replace(request.serving, **{key: None}))).tokens > 0
 
 

@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
 from ansible_collections.blackwell.inference.plugins.module_utils.model.attention import StateGeometry
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.state_pools import (
-    StateWishes,
+    StateOptions,
     draft_state_bytes,
     slots_of_request,
     state_budget,
@@ -20,11 +20,11 @@ from ansible_collections.blackwell.inference.tests.unit.planning.device.pool_cas
 
 QWEN3_NEXT = StateGeometry(32, 16, 128, 128, 4)
 PER_REQUEST = 64 << 20
-FREE = StateWishes(None, None, 1, None, True, None, False, True)
+FREE = StateOptions(None, None, 1, None, True, None, False, True)
 
 
-def wishes(**changes):
-    return StateWishes(**{**FREE.__dict__, **changes})
+def options(**changes):
+    return StateOptions(**{**FREE.__dict__, **changes})
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_bytes_of_a_request(geometry, tp, dtype, window, state):
     ],
 )
 def test_slots_of_a_request(version, changes, slots):
-    assert slots_of_request(wishes(**changes), rules_of(version)) == slots
+    assert slots_of_request(options(**changes), rules_of(version)) == slots
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_slots_of_a_request(version, changes, slots):
     ],
 )
 def test_slots(version, changes, slots, left_mib):
-    found = state_budget(19.0, PER_REQUEST, wishes(**changes), rules_of(version))
+    found = state_budget(19.0, PER_REQUEST, options(**changes), rules_of(version))
     assert found.slots == slots
     assert found.rest_gib * 1024 == pytest.approx(left_mib)
 

@@ -20,7 +20,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.devic
     scheduled,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_sizing import size_pools
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolWishes
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolOptions
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.preflight import preflight
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import Speculation
 from ansible_collections.blackwell.inference.tests.unit.planning.device.pool_cases import inputs_of, model_of, rules_of
@@ -31,7 +31,7 @@ DRAFTS = Speculation("NEXTN", 3, 1, 4)
 
 
 @pytest.mark.parametrize(
-    ("version", "architecture", "wishes", "speculation", "buffer", "radix", "overlap"),
+    ("version", "architecture", "options", "speculation", "buffer", "radix", "overlap"),
     [
         pytest.param("0.5.9", None, {}, None, False, True, False, id="no buffer, no overlap"),
         pytest.param("0.5.9", None, {}, DRAFTS, False, False, True, id="0.5.7 to 0.5.9: drafts cost the radix cache"),
@@ -55,19 +55,19 @@ DRAFTS = Speculation("NEXTN", 3, 1, 4)
         ),
     ],
 )
-def test_defaults(version, architecture, wishes, speculation, buffer, radix, overlap):
+def test_defaults(version, architecture, options, speculation, buffer, radix, overlap):
     model = model_of(QWEN.attention, 48, architecture or QWEN.architecture)
-    found = scheduled(model, PoolWishes(**wishes), speculation, rules_of(version))
+    found = scheduled(model, PoolOptions(**options), speculation, rules_of(version))
     assert (found.state_extra_buffer, found.radix_cache, found.overlap_schedule) == (buffer, radix, overlap)
 
 
 def test_others_are_left_alone():
-    wishes = PoolWishes()
-    assert scheduled(model_of(MlaGeometry(512, 64, 64), 61), wishes, DRAFTS, rules_of("0.5.9")) is wishes
+    options = PoolOptions()
+    assert scheduled(model_of(MlaGeometry(512, 64, 64), 61), options, DRAFTS, rules_of("0.5.9")) is options
 
 
 @pytest.mark.parametrize(
-    ("version", "wishes", "speculation", "refused"),
+    ("version", "options", "speculation", "refused"),
     [
         ("0.5.9", {}, DRAFTS, False),
         ("0.5.10", {}, DRAFTS, True),
@@ -78,8 +78,8 @@ def test_others_are_left_alone():
         ("0.5.14", {}, DRAFTS, False),
     ],
 )
-def test_drafts_that_end_the_start(version, wishes, speculation, refused):
-    assert refuses_drafts(QWEN, PoolWishes(**wishes), speculation, rules_of(version)) is refused
+def test_drafts_that_end_the_start(version, options, speculation, refused):
+    assert refuses_drafts(QWEN, PoolOptions(**options), speculation, rules_of(version)) is refused
 
 
 def test_a_checkpoint_s_type_of_state_counts_since_0_5_9():

@@ -10,9 +10,9 @@ import pytest
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
 
 
-def refusals(plan, **wishes):
+def refusals(plan, **options):
     with pytest.raises(PlanningError) as refused:
-        plan(**wishes)
+        plan(**options)
     return {row["name"]: row for row in refused.value.details["refusals"]}
 
 
@@ -84,9 +84,9 @@ def test_later_a_small_host_cache_is_only_noted(plan, version):
 
 
 def test_what_only_goes_at_the_reserve_can_be_forced(plan):
-    wishes = {"hicache_size": 54, "hardware": {"ram_available_gib": 445}}
-    assert refusals(plan, **wishes)["host_memory"]["overridable"] is True
-    assert plan(**wishes, force=["host_memory"]).as_dict()["forced"] == ["host_memory"]
+    options = {"hicache_size": 54, "hardware": {"ram_available_gib": 445}}
+    assert refusals(plan, **options)["host_memory"]["overridable"] is True
+    assert plan(**options, force=["host_memory"]).as_dict()["forced"] == ["host_memory"]
 
 
 def test_what_is_more_than_the_host_cannot_be_forced(plan):
@@ -95,9 +95,9 @@ def test_what_is_more_than_the_host_cannot_be_forced(plan):
 
 def test_the_engines_own_check_divides_since_0_5_19(plan):
     """(445 GiB - 10 GiB) / 8 ranks are 58.38 GB: more than that the engine refuses, whatever the reserve says."""
-    wishes = {"hicache_size": 59, "host_reserve_gib": 0, "hardware": {"ram_gib": 500, "ram_available_gib": 445}}
-    assert refusals(plan, version="0.5.19", **wishes)["host_memory"]["overridable"] is False
-    roomy = {**wishes, "hardware": {"ram_gib": 900, "ram_available_gib": 800}}
+    options = {"hicache_size": 59, "host_reserve_gib": 0, "hardware": {"ram_gib": 500, "ram_available_gib": 445}}
+    assert refusals(plan, version="0.5.19", **options)["host_memory"]["overridable"] is False
+    roomy = {**options, "hardware": {"ram_gib": 900, "ram_available_gib": 800}}
     assert plan(version="0.5.19", **roomy).pool.size_gb == 59
 
 
@@ -118,14 +118,14 @@ def test_a_size_too_small_to_start_is_not_chosen(plan):
 
 
 def test_a_limit_of_locked_memory_stops_it(plan):
-    wishes = {"hicache_size": 48, "hardware": {"memlock_gib": 8}}
-    found = refusals(plan, **wishes)["memlock"]
+    options = {"hicache_size": 48, "hardware": {"memlock_gib": 8}}
+    found = refusals(plan, **options)["memlock"]
     assert found["message"] == (
         "Each rank locks 48.00 GB for the host cache; here a process may lock 8.59 GB, a limit that the unit cannot lift. "
         "Set the container's limit of locked memory to unlimited (lxc.prlimit.memlock: unlimited), or set hicache to false."
     )
     assert found["overridable"] is True
-    assert plan(**wishes, force=["memlock"]).pool is not None
+    assert plan(**options, force=["memlock"]).pool is not None
     assert plan(hardware={"memlock_gib": 8}).pool is None
 
 

@@ -49,10 +49,10 @@ def device(*pools):
 
 @pytest.fixture
 def planned(request_for, rules_of):
-    """`planned(version, pools, speculation=..., stages=..., host={...}, **wishes)`: the host's part of a plan for the design host."""
+    """`planned(version, pools, speculation=..., stages=..., host={...}, **options)`: the host's part of a plan for the design host."""
 
-    def make(version, pools, speculation=None, stages=1, host=None, **wishes):
-        request = request_for(**wishes)
+    def make(version, pools, speculation=None, stages=1, host=None, **options):
+        request = request_for(**options)
         request = replace(request, rules=rules_of(version), host=replace(request.host, **(host or {})))
         return plan_host_cache(request, (device(*pools),) * stages, speculation)
 
@@ -100,7 +100,7 @@ def test_what_a_version_cannot_cache_is_refused(planned, version, pools, message
 
 
 @pytest.mark.parametrize(
-    ("version", "pools", "wishes"),
+    ("version", "pools", "options"),
     [
         ("0.5.10", QWEN, {}),
         ("0.5.13", GPT, {}),
@@ -110,8 +110,8 @@ def test_what_a_version_cannot_cache_is_refused(planned, version, pools, message
         ("0.5.16", QWEN, {}),
     ],
 )
-def test_the_first_versions_that_can(planned, version, pools, wishes):
-    plan = planned(version, pools, hicache_ratio=2.0, **wishes)
+def test_the_first_versions_that_can(planned, version, pools, options):
+    plan = planned(version, pools, hicache_ratio=2.0, **options)
     assert plan.refusals == ()
     assert plan.cache is not None
 
@@ -238,15 +238,15 @@ def test_what_the_engines_check_ends_cannot_be_forced(planned, version, size, ce
 
 def test_the_engines_check_sees_its_processes_whatever_the_reserve(planned):
     """(445 - 33.4) GiB / 8 are 55.24 GB, and 53.90 GB with the engine's own 10 GiB: 54 GB are not certain to fail, but nothing to start with."""
-    wishes = {"hicache_size": 54, "host_reserve_gib": 0}
-    (refusal,) = planned("0.5.23", (KIMI,), **wishes).refusals
+    options = {"hicache_size": 54, "host_reserve_gib": 0}
+    (refusal,) = planned("0.5.23", (KIMI,), **options).refusals
     assert refusal.overridable
     assert (
         "host_reserve_gib 0 keeps 0.00 GB; the engine's own check keeps 10.74 GB and leaves 53.90 GB to each rank. At most 53 GB per rank fit"
         in refusal.message
     )
-    assert planned("0.5.18", (KIMI,), **wishes).refusals == ()
-    assert planned("0.5.23", (KIMI,), **wishes).size_gb_that_fits == 53
+    assert planned("0.5.18", (KIMI,), **options).refusals == ()
+    assert planned("0.5.23", (KIMI,), **options).size_gb_that_fits == 53
 
 
 @pytest.mark.parametrize(

@@ -13,19 +13,19 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.errors im
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.numa_and_loading import binding
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.host import NodeSeen
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.host import NumaNode
 
-NODES = (NodeSeen(0, 225 * GIB), NodeSeen(1, 224 * GIB))
+NODES = (NumaNode(0, 225 * GIB), NumaNode(1, 224 * GIB))
 CROWDED = [0, 0, 0, 0, 0, 0, 0, 1]
 EVEN = [0, 0, 0, 0, 1, 1, 1, 1]
 
 
 @pytest.fixture
 def sockets(request_for):
-    """The design host as bare metal: `sockets([node of each card], **wishes)`; None: the card's node is not known."""
+    """The design host as bare metal: `sockets([node of each card], **options)`; None: the card's node is not known."""
 
-    def make(nodes, environment=None, **wishes):
-        request = request_for(**{"hicache_size": 48, **wishes})
+    def make(nodes, environment=None, **options):
+        request = request_for(**{"hicache_size": 48, **options})
         gpus = tuple(replace(gpu, numa_node=node) for gpu, node in zip(request.host.gpus, nodes, strict=True))
         host = replace(request.host, gpus=gpus, numa_nodes=NODES)
         return replace(request, host=host, environment=environment or {})

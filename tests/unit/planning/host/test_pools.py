@@ -16,8 +16,8 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.devic
     RunningRequests,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.pools import (
+    HostCacheOptions,
     HostPool,
-    HostWishes,
     host_cache,
     host_pools,
     largest_size_gb,
@@ -65,7 +65,7 @@ DRAFTED = device(kv(159_277), Pool("draft KV cache", "draft", 159_277, 1_152, 1)
 )
 @pytest.mark.parametrize("version", ["0.5.6", "0.5.9", "0.5.23"])
 def test_tokens(version, tokens, row, page, size, ratio, slots):
-    (pool,) = host_pools(device(kv(tokens, row)), HostWishes(size, ratio, page), rules(version))
+    (pool,) = host_pools(device(kv(tokens, row)), HostCacheOptions(size, ratio, page), rules(version))
     assert (pool.name, pool.kind, pool.slots, pool.slot_bytes) == ("KV cache", "full", slots, row)
 
 
@@ -73,19 +73,19 @@ def test_tokens(version, tokens, row, page, size, ratio, slots):
     ("page", "size", "ratio", "slots"), [(1, None, 4.0, 637108), (64, None, 4.0, 637056), (64, 48, None, 683008)]
 )
 def test_0_5_5_rounds_down_to_whole_pages(page, size, ratio, slots):
-    (pool,) = host_pools(device(kv(159_277)), HostWishes(size, ratio, page), rules("0.5.5"))
+    (pool,) = host_pools(device(kv(159_277)), HostCacheOptions(size, ratio, page), rules("0.5.5"))
     assert pool.slots == slots
 
 
 def test_gigabytes_are_decimal():
-    (by_ratio,) = host_pools(device(kv(159_277)), HostWishes(None, 4.0), rules("0.5.9"))
-    (by_size,) = host_pools(device(kv(159_277)), HostWishes(48), rules("0.5.9"))
+    (by_ratio,) = host_pools(device(kv(159_277)), HostCacheOptions(None, 4.0), rules("0.5.9"))
+    (by_size,) = host_pools(device(kv(159_277)), HostCacheOptions(48), rules("0.5.9"))
     assert by_ratio.size_bytes / GB == pytest.approx(44.7709, abs=5e-5)
     assert by_size.size_bytes / GB == pytest.approx(48.0001, abs=5e-5)
 
 
 def test_a_cache_says_only_what_the_engine_will_be_told():
-    both = host_cache((device(kv(159_277)),), 8, HostWishes(48, 4.0), rules("0.5.9"))
+    both = host_cache((device(kv(159_277)),), 8, HostCacheOptions(48, 4.0), rules("0.5.9"))
     assert (both.size_gb, both.ratio) == (48, None)
     assert both.bytes_total == 8 * both.bytes_per_rank == 8 * 683_061 * KIMI
 
@@ -101,16 +101,16 @@ def test_a_cache_says_only_what_the_engine_will_be_told():
     ],
 )
 def test_a_size_is_the_whole_for_each_pool_of_a_hybrid_up_to_0_5_16(version, gigabytes):
-    pools = host_pools(QWEN, HostWishes(20), rules(version))
+    pools = host_pools(QWEN, HostCacheOptions(20), rules(version))
     assert [pool.kind for pool in pools] == ["full", "state"]
     assert [pool.size_bytes / GB for pool in pools] == pytest.approx(gigabytes, abs=4e-3)
 
 
 @pytest.mark.parametrize("version", ["0.5.13", "0.5.23"])
 def test_a_ratio_is_each_pools_own(version):
-    pools = host_pools(GPT, HostWishes(None, 2.0, 64), rules(version))
+    pools = host_pools(GPT, HostCacheOptions(None, 2.0, 64), rules(version))
     assert [pool.slots for pool in pools] == [800_064, 640_064]
-    states = host_pools(QWEN, HostWishes(None, 2.0, 64), rules(version))
+    states = host_pools(QWEN, HostCacheOptions(None, 2.0, 64), rules(version))
     assert [pool.slots for pool in states] == [
         600_000 // 64 * 64 + 64,
         401,
@@ -128,12 +128,12 @@ def test_a_ratio_is_each_pools_own(version):
     ],
 )
 def test_index_keys_share_the_row_then_have_a_pool_on_top_of_the_size(version, expected):
-    pools = host_pools(DEEPSEEK, HostWishes(45, None, 64), rules(version))
+    pools = host_pools(DEEPSEEK, HostCacheOptions(45, None, 64), rules(version))
     assert [(pool.kind, pool.slot_bytes, pool.slots) for pool in pools] == expected
 
 
 def test_an_indexer_pool_allocates_a_page_more_than_is_logged():
-    _kv, keys = host_pools(DEEPSEEK, HostWishes(45, None, 64), rules("0.5.11"))
+    _kv, keys = host_pools(DEEPSEEK, HostCacheOptions(45, None, 64), rules("0.5.11"))
     assert keys.allocated_bytes - keys.size_bytes == 64 * 8052
 
 
@@ -155,7 +155,7 @@ def test_an_indexer_pool_allocates_a_page_more_than_is_logged():
     ],
 )
 def test_the_drafts_keys_and_values(version, mtp, expected):
-    pools = host_pools(DRAFTED, HostWishes(None, 4.0, 1, mtp), rules(version))
+    pools = host_pools(DRAFTED, HostCacheOptions(None, 4.0, 1, mtp), rules(version))
     assert [(pool.kind, pool.slot_bytes, pool.slots) for pool in pools] == expected
 
 
@@ -168,20 +168,20 @@ def test_the_drafts_keys_and_values(version, mtp, expected):
 )
 def test_an_mtp_layer_of_sparse_attention_has_index_keys_of_its_own(version, expected):
     drafted = device(*DEEPSEEK.pools, Pool("draft KV cache", "draft", 100_032, 1_152 + 132, 64))
-    pools = host_pools(drafted, HostWishes(None, 2.0, 64, True), rules(version))
+    pools = host_pools(drafted, HostCacheOptions(None, 2.0, 64, True), rules(version))
     assert [(pool.kind, pool.slot_bytes) for pool in pools] == expected
 
 
 def test_states_of_drafts_have_no_host_pool_but_weigh_in_the_split():
     drafted = device(*QWEN.pools, Pool("states of drafts", "draft_state", 48, 12_000_000, 1))
-    pools = host_pools(drafted, HostWishes(20), rules("0.5.23"))
+    pools = host_pools(drafted, HostCacheOptions(20), rules("0.5.23"))
     assert [pool.kind for pool in pools] == ["full", "state"]
     weight = 201 * 3_000_000 + 49 * 12_000_000
     assert pools[1].slots == int(20 * weight / (weight + 300_001 * 15_360) * 1e9 // 3_000_000) + 1
 
 
 def test_a_packed_draft_takes_its_share_of_a_size():
-    (pool,) = host_pools(DRAFTED, HostWishes(48, None, 1, True), rules("0.5.18"))
+    (pool,) = host_pools(DRAFTED, HostCacheOptions(48, None, 1, True), rules("0.5.18"))
     assert pool.slots == int(48e9 // 71_424) + 1
 
 
@@ -189,7 +189,7 @@ def test_a_packed_draft_takes_its_share_of_a_size():
 @pytest.mark.parametrize(("version", "slots"), [("0.5.14", [1_302_096, 1_260_096]), ("0.5.15", [1_260_096, 1_260_096])])
 def test_pipeline_stages_take_the_fewest_tokens_since_0_5_15(version, slots):
     stages = (device(kv(300_000, 30 * 1_152)), device(kv(300_000, 31 * 1_152)))
-    shown = host_cache(stages, 4, HostWishes(45, None, 16), rules(version))
+    shown = host_cache(stages, 4, HostCacheOptions(45, None, 16), rules(version))
     assert [pools[0].slots for pools in shown.stages] == slots
     assert shown.ranks == 8
     assert shown.bytes_total == 4 * sum(pools[0].size_bytes for pools in shown.stages)
@@ -210,7 +210,8 @@ def test_what_the_plan_says_of_a_pool():
 )
 def test_a_larger_size_never_makes_a_smaller_cache(version, pools, page, size, more):
     small, large = (
-        host_cache((pools,), 8, HostWishes(size_gb, None, page), rules(version)) for size_gb in (size, size + more)
+        host_cache((pools,), 8, HostCacheOptions(size_gb, None, page), rules(version))
+        for size_gb in (size, size + more)
     )
     assert small.bytes_per_rank <= large.bytes_per_rank
     for one, other in zip(small.pools, large.pools, strict=True):
@@ -221,7 +222,7 @@ def test_a_larger_size_never_makes_a_smaller_cache(version, pools, page, size, m
 @given(st.sampled_from(VERSIONS), st.sampled_from([QWEN, GPT, DEEPSEEK]), st.floats(0.1, 50), st.floats(0.1, 50))
 def test_a_higher_ratio_never_makes_a_smaller_cache(version, pools, one, other):
     small, large = (
-        host_cache((pools,), 1, HostWishes(None, ratio, 64), rules(version)) for ratio in sorted((one, other))
+        host_cache((pools,), 1, HostCacheOptions(None, ratio, 64), rules(version)) for ratio in sorted((one, other))
     )
     assert all(low.slots <= high.slots for low, high in zip(small.pools, large.pools, strict=True))
 

@@ -42,9 +42,9 @@ def test_a_plan_and_its_dictionary_give_the_same_lines(plan):
     assert report_lines(planned) == report_lines(planned.as_dict())
 
 
-@pytest.mark.parametrize("wishes", [{}, {"hicache_ratio": 4.0}, {"mem_fraction_static": 0.93, "force": ["headroom"]}])
-def test_every_table_adds_up(plan, wishes):
-    tables = plan_tables(plan(**wishes).as_dict())
+@pytest.mark.parametrize("options", [{}, {"hicache_ratio": 4.0}, {"mem_fraction_static": 0.93, "force": ["headroom"]}])
+def test_every_table_adds_up(plan, options):
+    tables = plan_tables(plan(**options).as_dict())
     assert [table.key for table in tables] == ["gpu", "host"]
     for table in tables:
         assert table.capacity.size_bytes - table.taken_bytes == table.result.size_bytes

@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.host import (
-    NodeSeen,
+    NumaNode,
     host_from_observation,
     host_from_topology,
 )
@@ -121,7 +121,7 @@ def test_what_a_host_of_two_sockets_shows_more():
     host = changed(memory=memory, gpus=cards)
     assert host.gpus[0].numa_node == 1
     assert (host.zfs_arc_min_bytes, host.huge_pages_bytes, host.shared_bytes) == (4 * GIB, 2 * GIB, GIB)
-    assert host.numa_nodes == (NodeSeen(0, 224 * GIB), NodeSeen(1, 224 * GIB))
+    assert host.numa_nodes == (NumaNode(0, 224 * GIB), NumaNode(1, 224 * GIB))
     assert host_from_observation(json.loads(json.dumps(host.as_dict()))) == host
 
 
