@@ -61,12 +61,12 @@ def changes(kind: str, started: str, wanted: str) -> tuple[InputChange, ...]:
     if before == after:
         return ()
     old, new = _by_name(before), _by_name(after)
-    told = [
+    changes = [
         InputChange(kind, _sentence(kind, name, old.get(name), new.get(name)))
         for name in list(dict.fromkeys([*old, *new]))
         if old.get(name) != new.get(name)
     ]
-    return tuple(told) or (InputChange(kind, "the order of its lines changed"),)
+    return tuple(changes) or (InputChange(kind, "the order of its lines changed"),)
 
 
 def holds_secret(kind: str, text: str) -> bool:

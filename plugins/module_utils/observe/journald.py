@@ -24,10 +24,10 @@ UNIT_JOURNAL = "The unit's journal was expected; run this as root or as a member
 class JournalRefused(ObservationError):
     """journalctl ended badly: its exit status and what it said."""
 
-    def __init__(self, message: str, status: int, said: str) -> None:
+    def __init__(self, message: str, status: int, text: str) -> None:
         super().__init__(message)
         self.status = status
-        self.said = said
+        self.text = text
 
 
 def _never(entry: Entry) -> bool:

@@ -66,7 +66,7 @@ def read_kernel_log(since: str | None = None, most: int = MOST) -> KernelLog:
             return KernelLog(False, since, why_not=ABSENT)
         entries = _matching(since, most)
     except ObservationError as error:
-        if isinstance(error, JournalRefused) and "parse timestamp" in error.said:
+        if isinstance(error, JournalRefused) and "parse timestamp" in error.text:
             raise ObservationError(
                 f"'{since}' is no time that journalctl understands. Name one as its --since takes it, such as "
                 "'2026-11-30 10:00:00', '-2h' or '@1796010000' (seconds since 1970)."
@@ -82,9 +82,9 @@ def _matching(since: str | None, most: int) -> Sequence[Entry]:
     try:
         return read_journal([*options, f"--grep={PATTERN}"], most, EXPECTED)
     except JournalRefused as error:
-        if error.status == 1 and not error.said:
+        if error.status == 1 and not error.text:
             return ()  # systemd ends so when nothing matches
-        if "pattern" not in error.said:
+        if "pattern" not in error.text:
             raise
     # This journalctl was built without PCRE2.
     entries = read_journal(options, MOST_UNFILTERED, EXPECTED)

@@ -81,22 +81,22 @@ def show_properties(run: Run, unit: str, names: Sequence[str]) -> dict[str, str]
 
 def unit_state(run: Run, unit: str) -> UnitState:
     """The state of `unit`, asked in one call. Raises ObservationError when systemd does not answer."""
-    said = show_properties(run, unit, PROPERTIES)
+    properties = show_properties(run, unit, PROPERTIES)
     return UnitState(
         name=unit,
-        load_state=said.get("LoadState", ""),
-        active_state=said.get("ActiveState", ""),
-        sub_state=said.get("SubState", ""),
-        unit_file_state=said.get("UnitFileState", ""),
-        fragment_path=said.get("FragmentPath") or None,
-        drop_ins=tuple(path for path in said.get("DropInPaths", "").split() if path.split("/")[-2:-1] == [f"{unit}.d"]),
-        need_daemon_reload=said.get("NeedDaemonReload") == "yes",
-        main_pid=_whole(said.get("MainPID")) or 0,
-        invocation_id=said.get("InvocationID") or None,
-        result=said.get("Result", ""),
-        n_restarts=_whole(said.get("NRestarts")) or 0,
-        control_group=said.get("ControlGroup") or None,
-        cgroup_memory_bytes=_whole(said.get("MemoryCurrent")),
+        load_state=properties.get("LoadState", ""),
+        active_state=properties.get("ActiveState", ""),
+        sub_state=properties.get("SubState", ""),
+        unit_file_state=properties.get("UnitFileState", ""),
+        fragment_path=properties.get("FragmentPath") or None,
+        drop_ins=tuple(path for path in properties.get("DropInPaths", "").split() if path.split("/")[-2:-1] == [f"{unit}.d"]),
+        need_daemon_reload=properties.get("NeedDaemonReload") == "yes",
+        main_pid=_whole(properties.get("MainPID")) or 0,
+        invocation_id=properties.get("InvocationID") or None,
+        result=properties.get("Result", ""),
+        n_restarts=_whole(properties.get("NRestarts")) or 0,
+        control_group=properties.get("ControlGroup") or None,
+        cgroup_memory_bytes=_whole(properties.get("MemoryCurrent")),
     )
 
 

@@ -43,20 +43,20 @@ _AS_ASKED = (
 
 
 def settings_of(request: PlanRequest, gpu: GpuBudget | None, cache: HostCache | None) -> dict[str, Any]:
-    """Figures that the plan counts on are told even where the engine's default is the same."""
+    """Figures that the plan counts on are settings even where the engine's default is the same."""
     serving = request.serving
-    told: dict[str, Any] = {key: getattr(serving, key) for key in _AS_ASKED}
+    settings: dict[str, Any] = {key: getattr(serving, key) for key in _AS_ASKED}
     if request.indexed:
-        told["kv_cache_dtype"] = request.kv_cache_dtype
-    told["context_length"] = request.context_length
-    told["mem_fraction_static"] = gpu.fraction if gpu else serving.mem_fraction_static
-    told["chunked_prefill_size"] = serving.chunked_prefill_size or (gpu.chunk_tokens if gpu else None)
-    told["cuda_graph_max_bs"] = serving.cuda_graph_max_bs if gpu else None
-    told["pp"] = serving.pp if serving.pp > 1 else None
-    told["dp"] = serving.dp if serving.dp > 1 else None
-    told.update(_speculation(request))
+        settings["kv_cache_dtype"] = request.kv_cache_dtype
+    settings["context_length"] = request.context_length
+    settings["mem_fraction_static"] = gpu.fraction if gpu else serving.mem_fraction_static
+    settings["chunked_prefill_size"] = serving.chunked_prefill_size or (gpu.chunk_tokens if gpu else None)
+    settings["cuda_graph_max_bs"] = serving.cuda_graph_max_bs if gpu else None
+    settings["pp"] = serving.pp if serving.pp > 1 else None
+    settings["dp"] = serving.dp if serving.dp > 1 else None
+    settings.update(_speculation(request))
     if cache is not None:
-        told.update(
+        settings.update(
             hicache=True,
             hicache_size=cache.size_gb,
             hicache_ratio=cache.ratio,
@@ -64,21 +64,21 @@ def settings_of(request: PlanRequest, gpu: GpuBudget | None, cache: HostCache | 
             hicache_io_backend=serving.hicache_io_backend,
             hicache_mem_layout=serving.hicache_mem_layout,
         )
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in settings.items() if value is not None}
 
 
 def _speculation(request: PlanRequest) -> dict[str, Any]:
     drafting = speculation(request)
     if drafting is None:
         return {}
-    told: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "speculative_algorithm": drafting.algorithm,
         "speculative_num_draft_tokens": drafting.draft_tokens,
         "draft_model_path": request.draft_model_path,
     }
     if drafting.algorithm not in WITHOUT_STEPS:
-        told.update(speculative_num_steps=drafting.steps, speculative_eagle_topk=drafting.topk)
-    return told
+        settings.update(speculative_num_steps=drafting.steps, speculative_eagle_topk=drafting.topk)
+    return settings
 
 
 _ALWAYS_FATAL = (
@@ -114,12 +114,12 @@ def plan_memory(request: PlanRequest) -> MemoryPlan:
 
 def refused(refusals: Iterable[Refusal], **details: Any) -> PlanningError:
     """One error of all refusals; the way to override stands behind each that can be."""
-    told = list(refusals)
+    listed = list(refusals)
     sentences = [
         f"{refusal.message} Or force it with force: [{refusal.name}]." if refusal.overridable else refusal.message
-        for refusal in told
+        for refusal in listed
     ]
-    return PlanningError(" ".join(sentences), refusals=[refusal.as_dict() for refusal in told], **details)
+    return PlanningError(" ".join(sentences), refusals=[refusal.as_dict() for refusal in listed], **details)
 
 
 def _planned(asked: PlanRequest, early: tuple[Refusal, ...]) -> MemoryPlan:

@@ -52,21 +52,21 @@ class Reset:
         return f"Resets {named(tuple(state.faults))}.{risk}"
 
     def run(self, host: HostActions, state: GuestGpuState, request: ProxmoxRequest) -> StepResult:
-        told, failed = [], False
+        results, failed = [], False
         for address in state.faults:
             command = host.reset_command(address)
             if command is None:
-                told.append(f"the kernel knows no way to reset GPU {address}")
+                results.append(f"the kernel knows no way to reset GPU {address}")
                 failed = True
                 continue
             ran = host.run(command, RESET_SECONDS)
             failed = failed or not ran.ok
-            told.append(f"GPU {address} was reset" if ran.ok else f"the reset of GPU {address} {ran.complaint}")
+            results.append(f"GPU {address} was reset" if ran.ok else f"the reset of GPU {address} {ran.complaint}")
             line = host.gave_up()
             if line:
                 why = f'GPU {address} did not come back from its reset: the kernel says "{line}".'
                 return StepResult(why, host.now(), failed=True, stop=Stop("needs_reboot", why, POWER))
-        text = listed(told)
+        text = listed(results)
         return StepResult(f"{capital(text)}.", host.now() + min(SETTLE_SECONDS, request.deadline_seconds), failed)
 
 
@@ -124,18 +124,18 @@ class EndProcesses:
         until = host.now() + request.deadline_seconds
         victims = selected(state, request)
         outcomes = host.end([held.holder.identity for held in victims], request.grace_seconds, until)
-        told = [f"{held.words} {_ending(outcomes[held.pid])}" for held in victims]
+        results = [f"{held.words} {_ending(outcomes[held.pid])}" for held in victims]
         groups = {held.group_of(request.unit) for held in victims} if request.unit else set()
         killed = [group for group in sorted(groups) if host.kill_group(group)]
         if killed:
-            told.append(f"what was left of {request.unit} was killed")
+            results.append(f"what was left of {request.unit} was killed")
         ended = {(held.pid, held.holder.identity.start_ticks) for held in victims}
 
         def pending(now: GuestGpuState) -> bool:
             still = {(held.pid, held.holder.identity.start_ticks) for held in now.contexts}
             return bool(ended & still) or bool(now.faults)
 
-        return StepResult(f"{listed(told)}.", until, pending=pending)
+        return StepResult(f"{listed(results)}.", until, pending=pending)
 
 
 class GuestStop:

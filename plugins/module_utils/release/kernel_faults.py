@@ -53,7 +53,7 @@ class Fault:
     line: str
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         return self.what
 
     def as_dict(self) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class Xid:
     line: str
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         return f"Xid {self.number} ({self.what})"
 
     def as_dict(self) -> dict[str, Any]:
@@ -222,4 +222,4 @@ def _concerns(address: str | None, selected: Collection[str] | None) -> bool:
 
 def _place(trouble: Trouble) -> str:
     where = f" of GPU {trouble.pci_address}" if trouble.pci_address else ""
-    return f"{trouble.said}{where} at {utc(trouble.time_seconds)}"
+    return f"{trouble.text}{where} at {utc(trouble.time_seconds)}"

@@ -99,7 +99,7 @@ def flag_names(version: EngineVersion) -> dict[str, str]:
 def flags_of(version: EngineVersion, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The plan's settings as flags of this version, with what has to be given beside them."""
     names = flag_names(version)
-    said = {names[key]: value for key, value in settings.items() if key not in _UNSAID or value != _UNSAID[key]}
-    for flag in list(said):
-        said.update(COMPANIONS.get(flag, {}))
-    return said
+    flags = {names[key]: value for key, value in settings.items() if key not in _UNSAID or value != _UNSAID[key]}
+    for flag in list(flags):
+        flags.update(COMPANIONS.get(flag, {}))
+    return flags

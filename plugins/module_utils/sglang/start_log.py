@@ -222,9 +222,9 @@ def _graph(match: Match[str]) -> Graph:
 
 
 def _host_pool(match: Match[str]) -> LoggedHostPool:
-    said = match.groupdict()
-    tokens = said.get("tokens") or said.get("slots")
-    return LoggedHostPool(gb_to_bytes(match.group("size")), int(tokens) if tokens else None, said.get("label"))
+    groups = match.groupdict()
+    tokens = groups.get("tokens") or groups.get("slots")
+    return LoggedHostPool(gb_to_bytes(match.group("size")), int(tokens) if tokens else None, groups.get("label"))
 
 
 def _totals(match: Match[str]) -> Totals:

@@ -170,10 +170,10 @@ def _readiness(wish: Wish, watch: Watch, snapshot: StartSnapshot, counters: Coun
     reason = None
     if template is not None:
         invocation = watch.invocation_id or snapshot.unit.invocation_id
-        said = _lines(last_entries(invocation, EXPLAINING_LINES)) if invocation else []
+        lines = _lines(last_entries(invocation, EXPLAINING_LINES)) if invocation else []
         secrets = [wish.server.api_key] if wish.server.api_key else []
-        shown = without_secrets(said[-SHOWN_LINES:], secrets)
-        why = " ".join(without_secrets([explain(said) or _advice(state, snapshot)], secrets))
+        shown = without_secrets(lines[-SHOWN_LINES:], secrets)
+        why = " ".join(without_secrets([explain(lines) or _advice(state, snapshot)], secrets))
         reason = template.replace("{why}", why).strip()
     return {
         "state": state,

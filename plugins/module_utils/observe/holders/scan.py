@@ -129,13 +129,13 @@ class Sight:
         self.asleep.discard(message.get("woken", 0))
         self.done = self.done or "done" in message
 
-    def _take_holder(self, told: dict[str, Any]) -> None:
-        identity = told["identity"]
+    def _take_holder(self, message: dict[str, Any]) -> None:
+        identity = message["identity"]
         before = self.holders.get(identity["pid"])
-        self.holders[identity["pid"]] = told
+        self.holders[identity["pid"]] = message
         if before and before["identity"]["start_ticks"] == identity["start_ticks"]:
             for name, how in before["devices"].items():
-                told["devices"][name] = sorted({*how, *told["devices"].get(name, ())})
+                message["devices"][name] = sorted({*how, *message["devices"].get(name, ())})
 
 
 def read_holders(
@@ -219,11 +219,11 @@ def _named(pid: int, proc: str) -> str:
     return f"process {pid} ({name})" if name else f"process {pid}"
 
 
-def _holder(told: dict[str, Any]) -> Holder:
-    facts = {name: value for name, value in told.items() if name not in ("identity", "devices", "namespace_pids")}
+def _holder(message: dict[str, Any]) -> Holder:
+    facts = {name: value for name, value in message.items() if name not in ("identity", "devices", "namespace_pids")}
     return Holder(
-        identity=Identity(**told["identity"]),
-        namespace_pids=tuple(told["namespace_pids"]),
-        devices={name: tuple(how) for name, how in sorted(told["devices"].items())},
+        identity=Identity(**message["identity"]),
+        namespace_pids=tuple(message["namespace_pids"]),
+        devices={name: tuple(how) for name, how in sorted(message["devices"].items())},
         **facts,
     )

@@ -108,15 +108,15 @@ class ChildNvmlReader:
 
     def read(self) -> NvmlReading:
         kernel = read_kernel_module(self.files)
-        told = hear_round(self._start, NvmlRequest(self.library), self.timeout_seconds)
-        heard = told.first
+        poll = hear_round(self._start, NvmlRequest(self.library), self.timeout_seconds)
+        heard = poll.first
         if heard.driver is None:
             error = host_sentence(heard, kernel.kernel_module_version, self.library)
             return NvmlReading(replace(kernel, nvml_version=heard.nvml_version, error=error))
         driver = replace(kernel, **heard.driver, error=None if heard.count else NO_DEVICES)
-        gpus = {index: _gpu(facts) for index, facts in told.facts.items()}
-        gpus.update({index: _unheard(index, broken) for index, broken in told.broken.items()})
-        unread = told.unread
+        gpus = {index: _gpu(facts) for index, facts in poll.facts.items()}
+        gpus.update({index: _unheard(index, broken) for index, broken in poll.broken.items()})
+        unread = poll.unread
         rows = heard.rows if heard.done else self._rows(heard, gpus, unread)
         return NvmlReading(driver, tuple(gpus[index] for index in sorted(gpus)), rows, tuple(unread))
 

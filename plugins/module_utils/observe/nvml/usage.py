@@ -78,24 +78,24 @@ _FACTS = {item.name for item in fields(GpuUse)}
 
 def read_use(files: HostFiles, library: str | None, timeout_seconds: float) -> UseReading:
     """`timeout_seconds`: how long one answer may take; the whole takes at most four times as long."""
-    told = hear_round(
+    poll = hear_round(
         lambda request: NvmlSession(request, timeout_seconds),
         NvmlRequest(library, rows=False, use=True),
         timeout_seconds,
     )
-    first = told.first
+    first = poll.first
     module = read_kernel_module(files).kernel_module_version
     if not first.count and first.silent_seconds is None and module is None and not read_pci_gpus(files):
         return UseReading(NO_CARD, absent=True)
     if first.driver is None:
         sentence = host_sentence(first, module, library)
         return UseReading(sentence, first.silent_seconds is not None, first.refused)
-    gpus = [_told(index, facts) for index, facts in told.facts.items()]
-    gpus += [_unheard(index, heard) for index, heard in told.broken.items()]
+    gpus = [_told(index, facts) for index, facts in poll.facts.items()]
+    gpus += [_unheard(index, heard) for index, heard in poll.broken.items()]
     return UseReading(
         driver_error=None if first.count else NO_DEVICES,
         gpus=tuple(sorted(gpus, key=lambda gpu: gpu.index)),
-        unread=tuple(told.unread),
+        unread=tuple(poll.unread),
     )
 
 

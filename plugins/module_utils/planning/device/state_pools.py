@@ -89,7 +89,7 @@ def _share(rest_gib: float, options: StateOptions) -> float:
     return rest_gib * ratio / (1 + ratio) * GIB
 
 
-def _told(options: StateOptions, rules: SizingRules) -> int | None:
+def _slots_asked(options: StateOptions, rules: SizingRules) -> int | None:
     """Slots that do not depend on memory: told outright, or as many as may run without a radix cache."""
     if options.slots is not None and (rules.state_explicit_with_radix or not options.radix_cache):
         return options.slots // options.groups
@@ -103,17 +103,17 @@ def _told(options: StateOptions, rules: SizingRules) -> int | None:
 def _divided(rest_gib: float, size: int, options: StateOptions, rules: SizingRules) -> StateBudget:
     """0.5.5 and 0.5.6: each slot has room for its draft tokens' states too."""
     copies = 1 + (options.draft_tokens or 0)
-    told = _told(options, rules)
-    slots = int(_share(rest_gib, options) // size // copies) // options.groups if told is None else told
+    asked = _slots_asked(options, rules)
+    slots = int(_share(rest_gib, options) // size // copies) // options.groups if asked is None else asked
     return StateBudget(slots, rest_gib - slots * size * copies / GIB)
 
 
 def _reserved_by_ratio(rest_gib: float, size: int, options: StateOptions, rules: SizingRules) -> StateBudget:
     """0.5.7: draft tokens' states of all requests come first, unless the slots are told."""
-    told = _told(options, rules)
-    if told is None and options.draft_tokens is not None:
+    asked = _slots_asked(options, rules)
+    if asked is None and options.draft_tokens is not None:
         rest_gib = rest_gib - size * (options.requests or 0) * options.draft_tokens / GIB
-    slots = int(_share(rest_gib, options) // size) if told is None else told
+    slots = int(_share(rest_gib, options) // size) if asked is None else asked
     return StateBudget(slots, rest_gib - slots * size / GIB)
 
 
@@ -121,15 +121,15 @@ def _reserved(rest_gib: float, size: int, options: StateOptions, rules: SizingRu
     """0.5.8 to 0.5.12: draft tokens' states come first in any case."""
     if options.draft_tokens is not None:
         rest_gib = rest_gib - size * ((options.requests or 0) // options.groups) * options.draft_tokens / GIB
-    told = _told(options, rules)
-    slots = int(_share(rest_gib, options) // size) if told is None else told
+    asked = _slots_asked(options, rules)
+    slots = int(_share(rest_gib, options) // size) if asked is None else asked
     return StateBudget(slots, rest_gib - slots * size / GIB)
 
 
 def _joint(rest_gib: float, size: int, options: StateOptions, rules: SizingRules, padding: int = 0) -> StateBudget:
     """0.5.13 to 0.5.16: slots and draft tokens' states share the states' part; since 0.5.17 with a padding slot each."""
     drafts, ratio = options.draft_tokens or 0, slots_of_request(options, rules)
-    slots = _told(options, rules)
+    slots = _slots_asked(options, rules)
     if slots is None and drafts:
         share = _share(rest_gib, options) - padding * size * (1 + drafts)
         slots = int(share // (size * (1 + drafts / ratio)))

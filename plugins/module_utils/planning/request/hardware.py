@@ -89,10 +89,10 @@ def host_from_hardware(data: Any) -> HostState:
     )
 
 
-def _capability(told: str | None, name: str | None) -> str | None:
+def _capability(given: str | None, name: str | None) -> str | None:
     """As told, else that of the named card: what does not run on a card is known by it."""
-    if told is not None or name is None:
-        return told
+    if given is not None or name is None:
+        return given
     for part, capability in _CAPABILITIES:
         if part.lower() in name.lower():
             return capability
