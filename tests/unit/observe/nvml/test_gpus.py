@@ -57,7 +57,7 @@ def read(make_host, monkeypatch):
             def hear(self, total_seconds: float | None = None) -> NvmlReply:
                 return answer(self.request)
 
-        monkeypatch.setattr(gpus, "Conversation", Scripted)
+        monkeypatch.setattr(gpus, "NvmlSession", Scripted)
         reading.requests = requests
         return gpus.ChildNvmlReader(make_host(files), library, 20).read()
 

@@ -80,7 +80,7 @@ def read(make_host, monkeypatch):
             def hear(self, total_seconds: float | None = None) -> NvmlReply:
                 return answer(self.request)
 
-        monkeypatch.setattr(usage, "Conversation", Scripted)
+        monkeypatch.setattr(usage, "NvmlSession", Scripted)
         return read_use(make_host(files), None, 20)
 
     return reading
