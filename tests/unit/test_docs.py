@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+ROOMS = ROOT / "plugins/module_utils"
+ARCHITECTURE = ROOT / "docs/architecture.md"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PROSE_COLUMNS = 100
 CELL_CHARACTERS = 120
@@ -63,6 +65,24 @@ def undefined_links(text: str) -> set[str]:
     return set(re.findall(r"\]\[([^]]+)\]", prose) + re.findall(r"\[(#\d+)\](?!\()", prose)) - defined
 
 
+def named_paths(text: str) -> list[str]:
+    """Code spans that are paths of the repository or below the rooms. A word in capitals, as NAME, stands for any name."""
+    prose = "\n".join(line for _number, line in outside_code(text))
+    spans = re.findall(r"`([^`\s]+)`", prose)
+    return [span for span in spans if re.search(r"/|\.(py|yml|md)$", span) and not span.startswith("/")]
+
+
+def leads_somewhere(path: str) -> bool:
+    pattern = re.sub(r"\b[A-Z]{2,}\b(?!\.md)", "*", path.rstrip("/"))
+    return any(any(folder.glob(pattern)) for folder in (ROOT, ROOMS))
+
+
+def sections(text: str, level: int) -> dict[str, str]:
+    """What stands below each heading of this level, up to the next heading of that level or a higher one."""
+    parts = re.split(rf"^(#{{1,{level}}}) (.+)$", text, flags=re.MULTILINE)
+    return {parts[at + 1]: parts[at + 2] for at in range(1, len(parts), 3) if len(parts[at]) == level}
+
+
 @page_by_page
 def test_prose_fits_in_a_hundred_columns(page: Path) -> None:
     assert long_lines(page.read_text(encoding="utf-8")) == []
@@ -92,3 +112,47 @@ def test_what_the_pages_are_read_with() -> None:
     linked = "[a](b.md) ![c](d.png) [e](#f) [g](https://h/) [i](j.md#k) [l][m] [n][o] [#7]\n\n[m]: p.md\n```\n[q](r.md)\n```\n"
     assert link_targets(linked) == ["b.md", "d.png", "j.md#k", "p.md"]
     assert undefined_links(linked) == {"o", "#7"}
+
+
+def test_paths_of_the_architecture_exist() -> None:
+    named = named_paths(ARCHITECTURE.read_text(encoding="utf-8"))
+    assert len(named) > 50
+    assert [path for path in named if not leads_somewhere(path)] == []
+
+
+def test_the_architecture_has_every_room_and_no_other() -> None:
+    table = sections(ARCHITECTURE.read_text(encoding="utf-8"), 2)["The rooms"].partition("\n\nThe rest")[0]
+    named = set(re.findall(r"^\| `([\w/]+)/` \|", table, re.MULTILINE))
+    folders = {str(file.parent.relative_to(ROOMS)) for file in ROOMS.rglob("*.py")}
+    assert named == folders - {"."}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "A version of SGLang renames a flag",
+        "A kind of attention",
+        "An Xid",
+        "An option of gpu_release",
+        "The text of a refusal",
+        "A check of verification",
+        "A profile",
+        "A log line of the engine",
+    ],
+)
+def test_the_architecture_names_the_places_of_a_change(change: str) -> None:
+    named = named_paths(sections(ARCHITECTURE.read_text(encoding="utf-8"), 3)[change])
+    assert any(path.startswith("tests/") for path in named)
+    assert any(leads_somewhere(path) for path in named if not path.startswith(("tests/", "docs/")))
+
+
+def test_what_paths_are_told_by() -> None:
+    text = (
+        "`docs/xids.md` `core/` `galaxy.yml` `gpu_release` `/etc/sglang/` `ansible-doc -t module x`\n```\n`a/b`\n```\n"
+    )
+    assert named_paths(text) == ["docs/xids.md", "core/", "galaxy.yml"]
+    assert all(
+        map(leads_somewhere, ["docs/xids.md", "core/", "playbooks/profiles/NAME.yml", "tests/data/models/NAME/"])
+    )
+    assert not any(map(leads_somewhere, ["docs/yids.md", "kore/", "playbooks/NAME/NAME/NAME.yml"]))
+    assert sections("# A\nb\n## C\nd\n### E\nf\n## G\nh\n", 2) == {"C": "\nd\n### E\nf\n", "G": "\nh\n"}
