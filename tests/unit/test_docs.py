@@ -147,9 +147,9 @@ def test_the_architecture_names_the_places_of_a_change(change: str) -> None:
 
 def test_what_paths_are_told_by() -> None:
     text = (
-        "`docs/xids.md` `core/` `galaxy.yml` `gpu_release` `/etc/sglang/` `ansible-doc -t module x`\n```\n`a/b`\n```\n"
+        "`docs/xids.md` `core/` `gpu_release` `/etc/sglang/` `lxc/ID` `core/ x`\n```\n`tests/b`\n```\n`release/no.py`\n"
     )
-    assert named_paths(text) == ["docs/xids.md", "core/", "galaxy.yml"]
+    assert named_paths(text) == ["docs/xids.md", "core/", "release/no.py"]
     assert all(
         map(leads_somewhere, ["docs/xids.md", "core/", "playbooks/profiles/NAME.yml", "tests/data/models/NAME/"])
     )
