@@ -15,7 +15,8 @@ description:
     The program holds that module and all of the collection that it imports, so it runs on a host without Ansible and without the collection.
   - The sources stand in the program as they are, to be read on the host and to be compared with C(--diff).
     The same version of the collection gives the same text on every controller.
-  - The program needs Python 3.9 or newer and no other file. While it runs it keeps its parts in a temporary folder that only its user can enter.
+  - The program needs Python 3.9 or newer and no other file. While it runs it keeps its parts in a temporary folder that only its user can enter,
+    below C(TMPDIR). The folder is removed however the program ends, except by KILL.
 options:
   _terms:
     description: Names of modules below C(plugins/module_utils), with dots for slashes and without C(.py). Each must have a function C(main).
