@@ -243,8 +243,8 @@ def main() -> None:
         module.fail_json(msg=str(refusal), **{"refusals": inputs, **refusal.details})
     for fault in recorded.faults:
         module.warn(fault)
-    report = report_lines(plan)
     told = plan.as_dict()
+    report = report_lines(told)
     module.exit_json(
         changed=False, plan=told, report=report, plan_text="\n".join([*report, ""]), plan_html=html_report(told)
     )

@@ -108,7 +108,7 @@ def plan_memory(request: PlanRequest) -> MemoryPlan:
     plan = replace(plan, forced=forced)
     standing = [refusal for refusal in plan.refusals if not (refusal.overridable and refusal.name in forced)]
     if standing:
-        raise refused(standing, report=report_lines(plan))
+        raise refused(standing, report=report_lines(plan.as_dict()))
     return plan
 
 

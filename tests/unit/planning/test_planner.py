@@ -103,7 +103,9 @@ def test_what_is_forced_does_not_excuse_the_rest(plan):
 
 def test_the_report_says_what_forcing_means(plan):
     line = next(
-        line for line in report_lines(plan(mem_fraction_static=0.93, force=["headroom"])) if line.startswith("Forced")
+        line
+        for line in report_lines(plan(mem_fraction_static=0.93, force=["headroom"]).as_dict())
+        if line.startswith("Forced")
     )
     assert line.endswith(
         "Forcing it means: start with less free GPU memory than must stay; the first large prefill may run out of memory."
@@ -161,7 +163,7 @@ def test_transfers_that_the_engine_replaces(plan, layout, backend, replaced):
 
 
 def test_report(plan):
-    assert report_lines(plan(hicache_ratio=4.0)) == [
+    assert report_lines(plan(hicache_ratio=4.0).as_dict()) == [
         "kimi-k2.5 on SGLang 0.5.9 (dialect 0.5.9), cuda, 8 ranks",
         "GPU memory of each rank at fraction 0.88             GiB  source",
         "  free before the weights are loaded               94.04  operator",
@@ -201,7 +203,7 @@ def test_report(plan):
 
 
 def test_report_of_a_cpu_has_no_table_of_cards(plan, llama):
-    lines = report_lines(on_cpu(plan, llama))
+    lines = report_lines(on_cpu(plan, llama).as_dict())
     assert lines[0] == "llama-8b on SGLang 0.5.23 (dialect 0.5.23), cpu, 1 rank"
     assert not any("GPU" in line for line in lines)
 

@@ -11,19 +11,17 @@ from typing import Any
 from ...core.errors import FORCEABLE
 from ...core.ledger import Line
 from ...core.units import GIB, gb_text, gib_text, ranks_text
-from ..plan import MemoryPlan
 from .tables import Table, plan_tables
 
 
-def report_lines(plan: MemoryPlan | Mapping[str, Any]) -> list[str]:
-    """What, GiB, source; then what was decided, chosen, refused, forced and noted. Takes a plan, or its dictionary."""
-    data = plan.as_dict() if isinstance(plan, MemoryPlan) else plan
-    lines = [headline(data)]
-    for table in plan_tables(data):
+def report_lines(plan: Mapping[str, Any]) -> list[str]:
+    """What, GiB, source; then what was decided, chosen, refused, forced and noted: of `MemoryPlan.as_dict()`."""
+    lines = [headline(plan)]
+    for table in plan_tables(plan):
         lines += _table_lines(table)
-    lines += decided_lines(data)
-    lines += [choice_text(choice) for choice in data.get("choices") or ()]
-    return lines + refusal_lines(data) + [f"Note: {note}" for note in data.get("notes") or ()]
+    lines += decided_lines(plan)
+    lines += [choice_text(choice) for choice in plan.get("choices") or ()]
+    return lines + refusal_lines(plan) + [f"Note: {note}" for note in plan.get("notes") or ()]
 
 
 def headline(plan: Mapping[str, Any]) -> str:
