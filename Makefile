@@ -9,6 +9,8 @@ export PYTHON
 IN_VENV := tests/tools/in-venv
 # What a plain test run leaves out: tests that need hardware or hours.
 MARKS := not gpu and not kill
+# Tests that share a machine stay together (tests/integration/conftest.py), the longest groups first.
+TWO_WORKERS := --numprocesses 2 --dist loadgroup --no-loadscope-reorder
 # The scenario that the oldest lane runs.
 OLDEST_SCENARIO := deploy
 
@@ -33,7 +35,7 @@ unit: ## Pure code, tables of cases; ARGS=... for pytest
 	$(IN_VENV) pytest tests/unit $(ARGS)
 
 integration: packages ## Modules as Ansible runs them, against the doubles; ARGS=... for pytest
-	$(IN_VENV) pytest tests/integration -m "$(MARKS)" $(ARGS)
+	$(IN_VENV) pytest tests/integration -m "$(MARKS)" $(TWO_WORKERS) --durations 25 $(ARGS)
 
 sanity: ## ansible-test sanity on a copy of the checkout; ARGS=... for ansible-test
 	tests/tools/sanity $(ARGS)

@@ -35,8 +35,11 @@ class Booted:
         return not self.running and owner.is_gone(self.maker)
 
     def write_record(self, path: Path) -> None:
+        """Whole or not at all: gc of another process may read it at any time."""
         record = {key: value for key, value in asdict(self).items() if key != "site"}
-        path.write_text(json.dumps(record, indent=1) + "\n")
+        fresh = path.with_name(f".{path.name}")
+        fresh.write_text(json.dumps(record, indent=1) + "\n")
+        fresh.rename(path)
 
     def ask(self, way_in: Sequence[str], command: str, check: bool) -> subprocess.CompletedProcess[str]:
         """Run `command` there by the command line `way_in`; a failure is a HostError unless check is false."""

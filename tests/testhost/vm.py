@@ -180,11 +180,16 @@ def gc(site: Site, everything: bool = False) -> list[str]:
     gone = [vm for vm in vms(site) if everything or vm.abandoned]
     for vm in gone:
         down(vm)
+    with machine_lock():
+        for directory in vms_directory(site).glob("*"):
+            if not (directory / "vm.json").exists():  # its maker, or who removed it, was killed in between
+                remove_tree(directory)
     return [vm.name for vm in gone]
 
 
 def vms(site: Site) -> list[Vm]:
-    return [Vm(**json.loads(path.read_text()), site=site) for path in sorted(vms_directory(site).glob("*/vm.json"))]
+    found = [read(site, path) for path in sorted(vms_directory(site).glob("*/vm.json"))]
+    return [vm for vm in found if vm]
 
 
 def find(site: Site, name: str) -> Vm:
@@ -192,6 +197,14 @@ def find(site: Site, name: str) -> Vm:
         if vm.name == name:
             return vm
     raise HostError(f"There is no virtual machine {name}; `vm-up {name}` starts one.")
+
+
+def read(site: Site, path: Path) -> Vm | None:
+    """None when there is no record, or no longer: another process may be removing the machine."""
+    try:
+        return Vm(**json.loads(path.read_text()), site=site)
+    except FileNotFoundError:
+        return None
 
 
 def vms_directory(site: Site) -> Path:

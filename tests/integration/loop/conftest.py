@@ -32,18 +32,17 @@ def untouched(site: Site, parts: Path, tmp_path_factory: pytest.TempPathFactory)
     hosts.down(machine.host)
 
 
-@pytest.fixture
-def virgin(site: Site, parts: Path, tmp_path: Path) -> Iterator[Machine]:
-    """A machine of this test alone that no play has touched."""
-    machine = boot(site, "virgin", parts, tmp_path)
-    yield machine
-    hosts.down(machine.host)
-
-
 @pytest.fixture(scope="session")
-def deployed(site: Site, parts: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    """A machine with Kimi-K2.5 deployed and verified; a test that spoils it proves that a run puts it right."""
-    machine = boot(site, "deployed", parts, tmp_path_factory.mktemp("deployed"))
-    machine.play("deploy.yml").expect()
+def kimi(site: Site, parts: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    """A machine with Kimi-K2.5 deployed and verified, for tests that begin from whatever the one before left."""
+    machine = boot(site, "kimi", parts, tmp_path_factory.mktemp("kimi"))
+    machine.settle()
     yield machine
     hosts.down(machine.host)
+
+
+@pytest.fixture
+def deployed(kimi: Machine) -> Machine:
+    """The same as it was deployed. A test that spoils it need not put it right: where the next one does not deploy anyway, this does."""
+    kimi.settle()
+    return kimi

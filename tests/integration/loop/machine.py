@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[3]
 CALLBACKS = ROOT / "tests" / "callbacks"
 DATA = ROOT / "tests" / "data"
 VERSION = "0.5.9"
+UNIT = "sglang-kimi.service"
 MEMINFO = "/dev/shm/meminfo"
 """The host's memory, where a hardened unit may still read and write it: systemd gives such a unit a /proc without the covers.
 
@@ -70,13 +71,17 @@ class Played:
         return self
 
 
-@dataclass(frozen=True)
+@dataclass
 class Machine:
-    """A test host in an inventory of its own, with the variables that an operator would set."""
+    """A test host in an inventory of its own, with the variables that an operator would set.
+
+    `settled`: a run of deploy.yml with these variables was the last that happened to it.
+    """
 
     host: Host
     directory: Path
     variables: dict[str, Any] = field(default_factory=dict)
+    settled: bool = False
 
     @property
     def inventory(self) -> Path:
@@ -88,6 +93,7 @@ class Machine:
         self, playbook: str, *arguments: str, environment: dict[str, str] | None = None, **variables: Any
     ) -> Played:
         """Run a playbook of the collection; keyword arguments are extra variables over the machine's own."""
+        settled, self.settled = self.settled, False
         done = subprocess.run(
             self.command(playbook, *arguments, **variables),
             capture_output=True,
@@ -96,7 +102,10 @@ class Machine:
             check=False,
             cwd="/",
         )
-        return Played(done.returncode, done.stdout + done.stderr)
+        played = Played(done.returncode, done.stdout + done.stderr)
+        as_ever = (playbook, arguments, variables, done.returncode) == ("deploy.yml", (), {}, 0)
+        self.settled = as_ever or (settled and ("--check" in arguments or " changed=0 " in played.text))
+        return played
 
     def command(self, playbook: str, *arguments: str, **variables: Any) -> list[str]:
         chosen = json.dumps({**self.variables, **variables})
@@ -122,8 +131,29 @@ class Machine:
             **extra,
         }
 
+    def settle(self) -> None:
+        """A run that puts right what the test before left; none when it left it so."""
+        if not self.settled:
+            self.play("deploy.yml").expect()
+
+    def spoil(self, script: str) -> None:
+        """Change the host behind the back of the plays."""
+        self.settled = False
+        self.run("sh", "-c", script)
+
+    def forget_instance(self) -> None:
+        """Back to a host without the instance; the environments stay where a test does not ask for their making.
+
+        Its described memory is whole again then: where systemd has only version 1 of control groups it kills at the end of a stop what is left of a
+        unit, and the process too that would give back in the kernel's stead.
+        """
+        self.spoil(
+            f"systemctl disable --now {UNIT} 2>/dev/null; rm -rf /etc/sglang /etc/systemd/system/{UNIT}* /var/lib/blackwell-inference"
+            f" /usr/local/lib/blackwell-inference; systemctl daemon-reload; userdel sglang 2>/dev/null; cat {MEMINFO}.full >{MEMINFO}"
+        )
+
     def run(self, *argv: str) -> str:
-        """Run a program on the host as root and return what it printed."""
+        """Run a program on the host as root and return what it printed. What changes something goes by `spoil`."""
         done: subprocess.CompletedProcess[str] = self.host.execute(*argv)
         return done.stdout
 

@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.blackwell.inference.tests.doubles.holders.build import build
-from ansible_collections.blackwell.inference.tests.integration.loop.machine import Machine
+from ansible_collections.blackwell.inference.tests.integration.loop.machine import UNIT, Machine
 from ansible_collections.blackwell.inference.tests.testhost import cgroup
 
 pytestmark = pytest.mark.testhost
 
-UNIT = "sglang-kimi.service"
 MEMORY = "/run/fake-nvml/0"
 MINE = ["env", "BLACKWELL_INSTANCE=kimi", "setpriv", "--reuid=sglang", "--regid=sglang", "--clear-groups", "--"]
 THEIRS = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--"]
@@ -26,26 +25,26 @@ Hold = Callable[..., int]
 
 
 @pytest.fixture
-def hold(deployed: Machine) -> Iterator[Hold]:
+def hold(kimi: Machine) -> Iterator[Hold]:
     """Starts a process outside of the unit that holds GPU 0, with memory of it, as a rank of an engine does; gives its pid on the host."""
-    root = Path(f"/proc/{cgroup.leader(deployed.host.cgroup)}/root")
+    root = Path(f"/proc/{cgroup.leader(kimi.host.cgroup)}/root")
     shutil.copy(build(), root / "opt/holder")
-    deployed.run("install", "--directory", "--mode=1777", MEMORY)
+    kimi.run("install", "--directory", "--mode=1777", MEMORY)
 
     def start(as_whom: list[str], gib: int = 2) -> int:
         opened = [word for node in ("nvidia0", "nvidiactl", "nvidia-uvm") for word in ("--open", f"/dev/{node}")]
         command = [*as_whom, "/opt/holder", *opened, "--memory", f"0:{gib << 30}"]
         said = "/run/holder-pid"
-        deployed.run("sh", "-c", f'rm -f {said}; setsid "$@" >{said} 2>&1 </dev/null &', "sh", *command)
+        kimi.run("sh", "-c", f'rm -f {said}; setsid "$@" >{said} 2>&1 </dev/null &', "sh", *command)
         for _attempt in range(100):
-            text = deployed.run("cat", said).strip()
+            text = kimi.run("cat", said).strip()
             if text.isdigit():
                 return int(text)
             time.sleep(0.1)
         raise AssertionError(f"The holder said {text!r}")
 
     yield start
-    deployed.run("sh", "-c", f"pkill -KILL -x holder; rm -rf /opt/holder {MEMORY}; true")
+    kimi.run("sh", "-c", f"pkill -KILL -x holder; rm -rf /opt/holder {MEMORY}; true")
 
 
 def lives(machine: Machine, pid: int) -> bool:
@@ -54,20 +53,6 @@ def lives(machine: Machine, pid: int) -> bool:
 
 def invocation(machine: Machine) -> str:
     return machine.show(UNIT, "InvocationID")["InvocationID"]
-
-
-def test_what_an_accident_left_is_ended_before_the_plan(deployed, hold):
-    """It holds all of a card: on what is free beside it no plan could be made."""
-    deployed.run("systemctl", "stop", UNIT)
-    pid = hold(MINE, 90)
-    checked = deployed.play("deploy.yml", "--check")
-    assert f"Processes {pid} are left of an earlier start and would be ended first." in checked.text
-    assert "The poorest card has" in checked.failure["msg"] or "GPU" in checked.failure["msg"]
-    assert lives(deployed, pid)
-    played = deployed.play("deploy.yml").expect()
-    assert "Leftovers | End it" in played.changed_tasks
-    assert not lives(deployed, pid)
-    assert deployed.show(UNIT, "ActiveState")["ActiveState"] == "active"
 
 
 def test_a_server_goes_on_where_its_gpus_would_not_be_free_after_the_stop(deployed, hold):
@@ -82,26 +67,12 @@ def test_a_server_goes_on_where_its_gpus_would_not_be_free_after_the_stop(deploy
     assert lives(deployed, pid)
 
 
-def test_systemd_starts_nothing_on_gpus_that_another_holds(deployed, hold):
-    """As at boot, or after a crash: no play looks then."""
-    deployed.run("systemctl", "stop", UNIT)
-    pid = hold(THEIRS)
-    refused = deployed.host.execute("systemctl", "start", UNIT, check=False)
-    journal = deployed.run("journalctl", f"--unit={UNIT}", "--output=cat", "--lines=30", "--no-pager")
-    deployed.run("systemctl", "stop", UNIT)
-    assert refused.returncode != 0
-    assert "The GPUs are not free: " in journal
-    assert f"process {pid} (holder). Nothing shows that it is ours: uid 65534, " in journal
-    deployed.run("sh", "-c", f"kill {pid}")
-    deployed.play("deploy.yml").expect()
-
-
 def test_the_release_playbook_tells_and_ends(deployed, hold):
     instance = {"inference_instance": "kimi", "inference_profile": None}
     running = deployed.play("release-gpus.yml", **instance)
     assert f"`systemctl stop {UNIT}` ends it" in running.failure["msg"]
 
-    deployed.run("systemctl", "stop", UNIT)
+    deployed.spoil(f"systemctl stop {UNIT}")
     pid = hold(MINE)
     checked = deployed.play("release-gpus.yml", "--check", **instance).expect(changed=1)
     assert "It runs as uid" in checked.text
@@ -110,19 +81,44 @@ def test_the_release_playbook_tells_and_ends(deployed, hold):
     assert not lives(deployed, pid)
     again = deployed.play("release-gpus.yml", **instance).expect(changed=0)
     assert "The GPUs are free." in again.text
-    deployed.play("deploy.yml").expect()
 
 
-def test_without_a_name_nobody_is_taken_for_ours(deployed):
-    refused = deployed.play("release-gpus.yml", inference_profile=None)
+def test_systemd_starts_nothing_on_gpus_that_another_holds(kimi, hold):
+    """As at boot, or after a crash: no play looks then."""
+    kimi.spoil(f"systemctl stop {UNIT}")
+    pid = hold(THEIRS)
+    refused = kimi.host.execute("systemctl", "start", UNIT, check=False)
+    journal = kimi.run("journalctl", f"--unit={UNIT}", "--output=cat", "--lines=30", "--no-pager")
+    kimi.run("systemctl", "stop", UNIT)
+    assert refused.returncode != 0
+    assert "The GPUs are not free: " in journal
+    assert f"process {pid} (holder). Nothing shows that it is ours: uid 65534, " in journal
+
+
+def test_what_an_accident_left_is_ended_before_the_plan(kimi, hold):
+    """It holds all of a card: on what is free beside it no plan could be made."""
+    kimi.spoil(f"systemctl stop {UNIT}")
+    pid = hold(MINE, 90)
+    checked = kimi.play("deploy.yml", "--check")
+    assert f"Processes {pid} are left of an earlier start and would be ended first." in checked.text
+    assert "The poorest card has" in checked.failure["msg"] or "GPU" in checked.failure["msg"]
+    assert lives(kimi, pid)
+    played = kimi.play("deploy.yml").expect()
+    assert "Leftovers | End it" in played.changed_tasks
+    assert not lives(kimi, pid)
+    assert kimi.show(UNIT, "ActiveState")["ActiveState"] == "active"
+
+
+def test_without_a_name_nobody_is_taken_for_ours(kimi):
+    refused = kimi.play("release-gpus.yml", inference_profile=None)
     assert refused.failure["msg"] == (
         "No instance was named, so no process is known to be ours. Set inference_instance, for example to kimi, "
         "or inference_profile to the profile that it was deployed from."
     )
 
 
-def test_a_mistyped_variable_is_told_also_without_a_profile(deployed):
-    refused = deployed.play(
+def test_a_mistyped_variable_is_told_also_without_a_profile(kimi):
+    refused = kimi.play(
         "release-gpus.yml", inference_profile=None, inference_instance="kimi", inference_gpu_alow=[UNIT]
     )
     assert refused.failure["msg"].startswith("There is no variable inference_gpu_alow. ")

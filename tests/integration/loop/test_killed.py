@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.blackwell.inference.tests.integration.loop.machine import MEMINFO, Machine
+from ansible_collections.blackwell.inference.tests.integration.loop.machine import MEMINFO, UNIT, Machine
 
-UNIT = "sglang-kimi.service"
 # Ansible's workers have sessions of their own and outlive a play that is killed: they end with its pid namespace, whose first process waits for the play.
 WITH_ITS_WORKERS = ("unshare", "--pid", "--fork", "--kill-child", "sh", "-c", '"$@"; exit $?', "sh")
 # Task, and how long after it began the play dies: 0 is before anything of it reaches the host.
@@ -64,48 +63,41 @@ def play_killed(machine: Machine, tasks: Path, at: int, after_seconds: float) ->
     return tasks.read_text(encoding="utf-8").splitlines(), ended
 
 
-def reset(machine: Machine) -> None:
-    """Back to a host without the instance; the environments stay where a test does not ask for their making.
+@pytest.fixture(scope="module")
+def wanted(kimi: Machine) -> tuple[str, ...]:
+    kimi.settle()
+    return state(kimi)
 
-    Its described memory is whole again then: where systemd has only version 1 of control groups it kills at the end of a stop what is left of a
-    unit, and the process too that would give back in the kernel's stead.
-    """
-    machine.run(
-        "sh",
-        "-c",
-        f"systemctl disable --now {UNIT} 2>/dev/null; rm -rf /etc/sglang /etc/systemd/system/sglang-kimi.service* /var/lib/blackwell-inference"
-        f" /usr/local/lib/blackwell-inference; systemctl daemon-reload; userdel sglang 2>/dev/null; cat {MEMINFO}.full >{MEMINFO}",
-    )
+
+@pytest.fixture(scope="module")
+def names(kimi: Machine) -> list[str]:
+    return task_names(kimi)
 
 
 @pytest.mark.testhost
 @pytest.mark.parametrize(("task", "after_seconds"), TELLING)
-def test_killed_at_a_telling_point(deployed, tmp_path, task, after_seconds):
-    wanted = state(deployed)
-    reset(deployed)
+def test_killed_at_a_telling_point(kimi, wanted, names, tmp_path, task, after_seconds):
+    kimi.forget_instance()
     if task == TELLING[0][0]:
-        deployed.run("rm", "-rf", "/opt/sglang")
-    names = task_names(deployed)
+        kimi.spoil("rm -rf /opt/sglang")
     at = max(number for number, name in enumerate(names, start=1) if name.endswith(task))
-    begun, ended = play_killed(deployed, tmp_path / "tasks", at, after_seconds)
+    begun, ended = play_killed(kimi, tmp_path / "tasks", at, after_seconds)
     assert ended == -signal.SIGKILL
     assert begun[at - 1].endswith(task)  # a short task may have ended by then
-    deployed.play("deploy.yml").expect()
-    assert state(deployed) == wanted
+    kimi.play("deploy.yml").expect()
+    assert state(kimi) == wanted
 
 
 @pytest.mark.kill
-def test_killed_at_every_task(deployed, tmp_path):
-    wanted = state(deployed)
-    names = task_names(deployed)
+def test_killed_at_every_task(kimi, wanted, names, tmp_path):
     assert len(names) > 20
     for at in range(1, len(names) + 1):
-        reset(deployed)
-        play_killed(deployed, tmp_path / "tasks", at, 0.4)
-        found = evidence(deployed)
+        kimi.forget_instance()
+        play_killed(kimi, tmp_path / "tasks", at, 0.4)
+        found = evidence(kimi)
         try:
-            deployed.play("deploy.yml").expect()
-            assert state(deployed) == wanted
+            kimi.play("deploy.yml").expect()
+            assert state(kimi) == wanted
         except AssertionError as failure:
             raise AssertionError(f"Killed at task {at}, {names[at - 1]}. Then:\n{found}\n{failure}") from failure
 

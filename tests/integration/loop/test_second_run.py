@@ -10,13 +10,20 @@ import re
 
 import pytest
 
-from ansible_collections.blackwell.inference.tests.integration.loop.machine import MEMINFO, Machine, describe_memory
+from ansible_collections.blackwell.inference.tests.integration.loop.machine import (
+    MEMINFO,
+    UNIT,
+    Machine,
+    Played,
+    describe_memory,
+)
 
-pytestmark = pytest.mark.testhost
-UNIT = "sglang-kimi.service"
+pytestmark = [pytest.mark.testhost, pytest.mark.xdist_group("second run")]
 CONFIG = "/etc/sglang/kimi/server.yaml"
 UNIT_FILE = f"/etc/systemd/system/{UNIT}"
 RECORDS = "/var/lib/blackwell-inference/kimi"
+FILES = "Files | Write the files that differ"
+START = "Start | Start the engine, at boot as well"
 
 
 def invocation(machine: Machine) -> str:
@@ -27,6 +34,16 @@ def verdict(machine: Machine) -> dict[str, object]:
     return json.loads(machine.run("cat", f"{RECORDS}/verdict.json"))
 
 
+def starts(machine: Machine) -> int:
+    """How often systemd started the unit, by the messages it gives each of its starts."""
+    return machine.run("journalctl", "--unit", UNIT, "--output", "cat").count("server_args=")
+
+
+def written(run: Played) -> list[str]:
+    """The files that a run wrote, by the names that the role has for them."""
+    return re.findall(r"^changed: \[[^\]]*\] => \(item=([\w-]+)\)", run.text, re.MULTILINE)
+
+
 def test_nothing_to_do_is_nothing_done_and_is_verified_again(deployed):
     before, verified = invocation(deployed), verdict(deployed)["started"]
     deployed.play("deploy.yml").expect(changed=0)
@@ -35,93 +52,27 @@ def test_nothing_to_do_is_nothing_done_and_is_verified_again(deployed):
     assert verdict(deployed)["passed"] is True
 
 
-@pytest.mark.parametrize(
-    ("spoil", "changed"),
-    [
-        (f"echo '# by hand' >>{CONFIG}", ["Files | Write the files that differ"]),
-        (f"chmod 0666 {CONFIG}", ["Files | Write the files that differ"]),
-        (f"chown nobody {RECORDS}/plan.json", ["Files | Write the files that differ"]),
-        (f"sed -i 's/^Restart=.*/Restart=always/' {UNIT_FILE}", ["Files | Write the files that differ"]),
-        (f"systemctl disable {UNIT}", ["Start | Start the engine, at boot as well"]),
-    ],
-    ids=["comment in the config", "mode of the config", "owner of a record", "policy in the unit", "not enabled"],
-)
-def test_what_the_process_does_not_feel_is_put_right_without_a_restart(deployed, spoil, changed):
+def test_what_the_process_does_not_feel_is_put_right_without_a_restart(deployed):
     before = invocation(deployed)
-    deployed.run("sh", "-c", spoil)
-    assert deployed.play("deploy.yml").expect().changed_tasks == changed
+    read_by_people = {"inference_description": "The one on the third floor", "inference_labels": {"rack": "r7"}}
+    run = deployed.play("deploy.yml", **read_by_people).expect()
+    assert (run.changed_tasks, written(run)) == ([FILES], ["unit", "labels"])
     assert invocation(deployed) == before
 
-
-@pytest.mark.parametrize(
-    ("spoil", "reason"),
-    [
-        (
-            f"sed -i 's/^mem-fraction-static: .*/mem-fraction-static: 0.85/' {CONFIG} && systemctl restart {UNIT}",
-            "mem-fraction-static: 0.85 becomes 0.88",
-        ),
-        (
-            f"sed -i 's/^LimitNOFILE=.*/LimitNOFILE=1000/' {UNIT_FILE} && systemctl daemon-reload && systemctl restart {UNIT}",
-            "LimitNOFILE: 1000 becomes 1048576",
-        ),
-        (
-            f"mkdir -p {UNIT_FILE}.d && printf '[Service]\\nEnvironment=NCCL_DEBUG=INFO\\n' >{UNIT_FILE}.d/own.conf && systemctl daemon-reload",
-            f"the drop-in {UNIT_FILE}.d/own.conf changes what is started",
-        ),
-        (f"systemctl stop {UNIT}", f"{UNIT} is failed"),  # SGLang 0.5.9 ends an orderly stop by killing itself
-        (f"systemctl kill --signal=KILL {UNIT}; sleep 1; cat {MEMINFO}.full >{MEMINFO}", f"{UNIT} is activating"),
-        ("rm -r /run/sglang-kimi/started", "the config that the running process was started with is not recorded"),
-    ],
-    ids=["config", "unit", "drop-in", "stopped", "killed", "record of the start lost"],
-)
-def test_a_process_that_is_not_as_wanted_is_replaced_once(deployed, spoil, reason):
-    deployed.run("sh", "-c", spoil)
+    deployed.spoil(f"echo '# by hand' >>{CONFIG}; chown nobody {RECORDS}/plan.json")
     run = deployed.play("deploy.yml").expect()
-    assert "Start | Start the engine, at boot as well" in run.changed_tasks
-    assert reason in run.text
-    assert deployed.show(UNIT, "DropInPaths", "NRestarts") == {"DropInPaths": "", "NRestarts": "0"}
+    assert (run.changed_tasks, written(run)) == ([FILES], ["config", "unit", "plan", "labels"])
+    assert invocation(deployed) == before
 
-
-def test_one_changed_flag_is_exactly_one_restart(deployed):
-    before = starts(deployed)
-    run = deployed.play("deploy.yml", inference_serving={"mem_fraction_static": 0.85}).expect()
-    assert "Reasons: mem-fraction-static: 0.88 becomes 0.85." in run.text
-    assert starts(deployed) == before + 1
-    deployed.play("deploy.yml", inference_serving={"mem_fraction_static": 0.85}).expect(changed=0)
-    assert starts(deployed) == before + 1
-    deployed.play("deploy.yml").expect()
-
-
-def starts(machine: Machine) -> int:
-    """How often systemd started the unit, by the messages it gives each of its starts."""
-    return machine.run("journalctl", "--unit", UNIT, "--output", "cat").count("server_args=")
-
-
-def test_a_check_tells_of_the_restart_and_leaves_the_server_alone(deployed):
-    before = invocation(deployed)
-    run = deployed.play("deploy.yml", "--check", "--diff", inference_serving={"mem_fraction_static": 0.85}).expect()
-    assert "Reasons: mem-fraction-static: 0.88 becomes 0.85." in run.text
-    assert "-mem-fraction-static: 0.88\n+mem-fraction-static: 0.85" in run.text
+    deployed.spoil(f"chmod 0666 {CONFIG}; sed -i 's/^Restart=.*/Restart=always/' {UNIT_FILE}; systemctl disable {UNIT}")
+    run = deployed.play("deploy.yml").expect()
+    assert (run.changed_tasks, written(run)) == ([FILES, START], ["config", "unit"])
     assert invocation(deployed) == before
 
 
-@pytest.mark.parametrize(
-    "variables",
-    [{"inference_description": "The one on the third floor"}, {"inference_labels": {"rack": "r7"}}],
-    ids=["description", "labels"],
-)
-def test_what_only_people_read_changes_without_a_restart(deployed, variables):
-    before = invocation(deployed)
-    assert deployed.play("deploy.yml", **variables).expect().changed_tasks == ["Files | Write the files that differ"]
-    assert invocation(deployed) == before
-
-
-def test_a_server_swapped_underneath_fails_the_verification(deployed):
-    deployed.run(
-        "sh",
-        "-c",
-        f"sed -i 's/^mem-fraction-static: .*/mem-fraction-static: 0.85/' {CONFIG} && systemctl restart {UNIT}",
-    )
+def test_a_server_swapped_underneath_fails_the_verification_and_is_replaced_once(deployed):
+    change = f"sed -i 's/^mem-fraction-static: .*/mem-fraction-static: 0.85/' {CONFIG}"
+    deployed.spoil(f"{change} && systemctl restart {UNIT}")
     run = deployed.play("verify.yml")
     assert run.returncode != 0
     failed = [
@@ -132,37 +83,89 @@ def test_a_server_swapped_underneath_fails_the_verification(deployed):
     ]
     assert "mem_fraction_static" in failed
     assert verdict(deployed)["passed"] is False
-    deployed.play("deploy.yml").expect()
+
+    change = f"sed -i 's/^LimitNOFILE=.*/LimitNOFILE=1000/' {UNIT_FILE} && systemctl daemon-reload && systemctl restart {UNIT}"
+    drop_in = f"mkdir -p {UNIT_FILE}.d && printf '[Service]\\nEnvironment=NCCL_DEBUG=INFO\\n' >{UNIT_FILE}.d/own.conf"
+    deployed.spoil(f"{change} && {drop_in} && systemctl daemon-reload")
+    before = starts(deployed)
+    run = deployed.play("deploy.yml").expect()
+    assert "mem-fraction-static: 0.85 becomes 0.88" in run.text
+    assert "LimitNOFILE: 1000 becomes 1048576" in run.text
+    assert f"the drop-in {UNIT_FILE}.d/own.conf changes what is started" in run.text
+    assert_replaced_once(deployed, run, before)
     assert verdict(deployed)["passed"] is True
 
 
-def test_a_key_is_asked_for_and_shown_nowhere(deployed):
+def assert_replaced_once(machine: Machine, run: Played, starts_before: int) -> None:
+    assert START in run.changed_tasks
+    assert starts(machine) == starts_before + 1
+    assert machine.show(UNIT, "DropInPaths", "NRestarts") == {"DropInPaths": "", "NRestarts": "0"}
+
+
+def test_a_check_tells_of_the_restart_and_leaves_the_server_alone(deployed):
+    before = invocation(deployed)
+    run = deployed.play("deploy.yml", "--check", "--diff", inference_serving={"mem_fraction_static": 0.85}).expect()
+    assert "Reasons: mem-fraction-static: 0.88 becomes 0.85." in run.text
+    assert "-mem-fraction-static: 0.88\n+mem-fraction-static: 0.85" in run.text
+    assert invocation(deployed) == before
+
+
+def test_one_changed_flag_is_exactly_one_restart(deployed):
+    before = starts(deployed)
+    run = deployed.play("deploy.yml", inference_serving={"mem_fraction_static": 0.85}).expect()
+    assert "Reasons: mem-fraction-static: 0.88 becomes 0.85." in run.text
+    assert starts(deployed) == before + 1
+    deployed.play("deploy.yml", inference_serving={"mem_fraction_static": 0.85}).expect(changed=0)
+    assert starts(deployed) == before + 1
+
+
+PROXY = {"http_proxy": "http://127.0.0.1:9"}
+
+
+def test_a_server_on_every_address_is_reached_past_a_proxy(kimi):
+    proxy = {**kimi.variables["inference_environment"], **PROXY}
+    kimi.play("deploy.yml", inference_address="::", inference_environment=proxy).expect()
+
+
+def test_a_key_is_asked_for_and_shown_nowhere(kimi):
+    """On every address and past a proxy as well."""
     key = "sk-quite-secret-4711"
-    run = deployed.play("deploy.yml", "-vvv", "--diff", inference_api_key=key).expect()
+    proxy = {**kimi.variables["inference_environment"], **PROXY}
+    everywhere = {"inference_address": "0.0.0.0", "inference_environment": proxy}
+    run = kimi.play("deploy.yml", "-vvv", "--diff", inference_api_key=key, **everywhere).expect()
     shown = run.text.replace(json.dumps(key), "")  # ansible-playbook repeats its own command line
     told = [line for line in shown.splitlines() if key in line]
     assert told == []
     assert "api-key is new" in run.text
-    records = deployed.run(
+    records = kimi.run(
         "sh",
         "-c",
         f"grep -rls {key} /etc /opt/blackwell-inference /run /root /tmp /usr/local /var --exclude-dir=journal || true",
     )
     assert set(records.split()) <= {CONFIG, "/run/sglang-kimi/started/server.yaml"}
-    answer = deployed.run(
+    answer = kimi.run(
         "sh",
         "-c",
         "/usr/bin/python3 -c \"import urllib.request as u; u.urlopen('http://127.0.0.1:30000/v1/models')\" 2>&1 || true",
     )
     assert "401" in answer
-    deployed.play("deploy.yml").expect()
 
 
-def test_a_server_on_every_address_is_reached_past_a_proxy(deployed):
-    proxy = {**deployed.variables["inference_environment"], "http_proxy": "http://127.0.0.1:9"}
-    deployed.play("deploy.yml", inference_address="::", inference_environment=proxy).expect()
-    deployed.play("deploy.yml", inference_address="0.0.0.0", inference_environment=proxy).expect()
-    deployed.play("deploy.yml").expect()
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (f"systemctl stop {UNIT}", f"{UNIT} is failed"),  # SGLang 0.5.9 ends an orderly stop by killing itself
+        (f"systemctl kill --signal=KILL {UNIT}; sleep 1; cat {MEMINFO}.full >{MEMINFO}", f"{UNIT} is activating"),
+        ("rm -r /run/sglang-kimi/started", "the config that the running process was started with is not recorded"),
+    ],
+    ids=["stopped", "killed", "record of the start lost"],
+)
+def test_a_process_that_is_not_there_or_not_known_is_replaced_once(kimi, spoil, reason):
+    kimi.spoil(spoil)
+    before = starts(kimi)
+    run = kimi.play("deploy.yml").expect()
+    assert reason in run.text
+    assert_replaced_once(kimi, run, before)
 
 
 SECOND = {"inference_instance": "second", "inference_port": 30001, "inference_serving": {"hicache": False}}
@@ -190,39 +193,31 @@ def test_a_second_instance_beside_it_changes_nothing_of_the_first(deployed):
     deployed.play("deploy.yml", **second).expect()
     deployed.play("deploy.yml").expect(changed=0)
     assert invocation(deployed) == before
-    deployed.run(
-        "sh",
-        "-c",
+    deployed.spoil(
         "set -e; systemctl stop sglang-second; systemctl disable sglang-second; systemctl daemon-reload;"
-        " rm -r /etc/sglang/second /etc/systemd/system/sglang-second.service /var/lib/blackwell-inference/second; systemctl daemon-reload",
+        " rm -r /etc/sglang/second /etc/systemd/system/sglang-second.service /var/lib/blackwell-inference/second; systemctl daemon-reload"
     )
     assert deployed.show("sglang-second.service", "ActiveState", "LoadState")["ActiveState"] in ("inactive", "failed")
 
 
-def test_after_all_that_nothing_is_left_to_do(deployed):
-    before = invocation(deployed)
-    deployed.play("deploy.yml").expect(changed=0)
-    assert invocation(deployed) == before
-
-
-def test_after_a_boot_the_server_is_there_and_nothing_is_left_to_do(deployed):
+def test_after_all_that_and_a_boot_the_server_is_there_and_nothing_is_left_to_do(deployed):
     before = deployed.host.boot_id
     deployed.host.reboot()
     describe_memory(deployed.host)
     assert deployed.host.boot_id != before
-    deployed.run("systemctl", "restart", UNIT)  # the first start after the boot did not yet see the memory described
+    deployed.spoil(f"systemctl restart {UNIT}")  # the first start after the boot did not yet see the memory described
+    running = invocation(deployed)
     deployed.play("deploy.yml").expect(changed=0)
+    assert invocation(deployed) == running
     assert deployed.show(UNIT, "UnitFileState", "ActiveState") == {"UnitFileState": "enabled", "ActiveState": "active"}
 
 
-def test_a_hand_made_unit_is_adopted_with_a_backup(virgin):
-    virgin.run(
-        "sh",
-        "-c",
-        f"printf '[Service]\\nExecStart=/bin/sleep 1000\\n' >{UNIT_FILE} && systemctl daemon-reload && systemctl start {UNIT}",
-    )
-    run = virgin.play("deploy.yml", "--diff").expect()
+def test_a_hand_made_unit_is_adopted_with_a_backup(kimi):
+    kimi.forget_instance()
+    made = f"printf '[Service]\\nExecStart=/bin/sleep 1000\\n' >{UNIT_FILE}"
+    kimi.spoil(f"{made} && systemctl daemon-reload && systemctl start {UNIT}")
+    run = kimi.play("deploy.yml", "--diff").expect()
     assert "-ExecStart=/bin/sleep 1000" in run.text
-    backups = virgin.run("sh", "-c", f"cat {UNIT_FILE}.*~")
+    backups = kimi.run("sh", "-c", f"cat {UNIT_FILE}.*~")
     assert backups == "[Service]\nExecStart=/bin/sleep 1000\n"
-    virgin.play("deploy.yml").expect(changed=0)
+    kimi.play("deploy.yml").expect(changed=0)
