@@ -1,47 +1,68 @@
 # Copyright: (c) 2026, blackwell.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What integration tests share, and how two workers share the tests.
-
-Tests that use the same machine stay together, in the order of their files: a machine is made once, and nobody else changes it. Such a group is a
-file, unless its tests use a machine of the whole session, or a mark `xdist_group` names another.
-"""
+"""What integration tests share, and how two workers share the tests (`pytest --numprocesses 2 --dist loadgroup --no-loadscope-reorder`)."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from ansible_collections.blackwell.inference.tests.testhost import host as hosts
 from ansible_collections.blackwell.inference.tests.testhost import vm as vms
 from ansible_collections.blackwell.inference.tests.testhost.image import SUITES
 from ansible_collections.blackwell.inference.tests.testhost.site import Site, this_site
 
-SHARED_MACHINES = ("vm", "testhost", "untouched", "kimi")
-"""Fixtures of the whole session."""
-# The long ones begin first, so that both workers end at about the same time.
-LONGEST_FIRST = ("second run", "kimi", "signals", "untouched", "vm")
+GROUPS = {
+    "second run": ("loop/test_second_run.py",),
+    "kimi": ("loop/test_gpus_held.py", "loop/test_killed.py"),
+    "signals": (
+        "release/test_killer.py",
+        "release/test_proxmox_below.py",
+        "release/test_proxmox_gpu_guests.py",
+        "release/test_situations.py",
+        "release/test_tracer.py",
+    ),
+    "untouched": ("loop/test_bad_input.py", "loop/test_virgin_check.py"),
+    "vm": (
+        "release/test_kernel_log.py::test_the_kernel_log_of_a_machine",
+        "release/test_major_195.py",
+        "test_unit_effects.py",
+        "test_vm.py",
+    ),
+    "testhost": ("release/test_kernel_log.py", "test_testhost.py"),
+}
+"""Tests that share a machine, or trace the signals of this one, go to one worker, in this order: a machine is made once, and nobody else changes it.
+
+Every other file is a group of its own, after these. The long ones begin first, so that both workers end at about the same time.
+"""
 
 
-@pytest.hookimpl(tryfirst=True)
+def group_of(nodeid: str) -> str:
+    below = nodeid.removeprefix("tests/integration/")
+    for group, beginnings in GROUPS.items():
+        if below.startswith(beginnings):
+            return group
+    return below.partition("::")[0]
+
+
+class ByMachine(LoadScopeScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByMachine | None:
+    """xdist's own `loadgroup` does not see the marks with pytest 9.2, and says nothing."""
+    return ByMachine(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(machine_of(item)))
-    items.sort(key=rank)
-
-
-def machine_of(item: pytest.Item) -> str:
-    """The shared machine that the test uses, or its file."""
-    fixtures = getattr(item, "fixturenames", [])
-    return next((name for name in SHARED_MACHINES if name in fixtures), item.path.stem)
-
-
-def rank(item: pytest.Item) -> int:
-    mark = item.get_closest_marker("xdist_group")
-    return LONGEST_FIRST.index(mark.args[0]) if mark and mark.args[0] in LONGEST_FIRST else len(LONGEST_FIRST)
+    order = [*GROUPS]
+    items.sort(key=lambda item: order.index(group) if (group := group_of(item.nodeid)) in GROUPS else len(order))
 
 
 @pytest.fixture(scope="session")

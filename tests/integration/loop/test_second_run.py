@@ -18,7 +18,7 @@ from ansible_collections.blackwell.inference.tests.integration.loop.machine impo
     describe_memory,
 )
 
-pytestmark = [pytest.mark.testhost, pytest.mark.xdist_group("second run")]
+pytestmark = pytest.mark.testhost
 CONFIG = "/etc/sglang/kimi/server.yaml"
 UNIT_FILE = f"/etc/systemd/system/{UNIT}"
 RECORDS = "/var/lib/blackwell-inference/kimi"

@@ -31,7 +31,6 @@ from ansible_collections.blackwell.inference.tests.integration.release.victims i
 from ansible_collections.blackwell.inference.tests.signals.tracer import signals_traced
 from ansible_collections.blackwell.inference.tests.testhost import cgroup
 
-pytestmark = pytest.mark.xdist_group("signals")
 TREE = Path(__file__).parents[3] / ".tree"
 OWN_PID_NAMESPACE = (*DIES_WITH_US, "unshare", "--pid", "--fork", "--kill-child")
 GROUP = "killer-test"

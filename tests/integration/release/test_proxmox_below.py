@@ -28,7 +28,7 @@ from ansible_collections.blackwell.inference.tests.doubles.pve.pve import alive
 from ansible_collections.blackwell.inference.tests.integration.loop.machine import Played
 from ansible_collections.blackwell.inference.tests.testhost.site import CHECKOUT, Site
 
-pytestmark = [pytest.mark.testhost, pytest.mark.xdist_group("signals")]
+pytestmark = pytest.mark.testhost
 
 GPU = 0
 GIB = 1 << 30

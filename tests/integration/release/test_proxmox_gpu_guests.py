@@ -16,7 +16,6 @@ from ansible_collections.blackwell.inference.tests.doubles.pve.pve import alive
 from ansible_collections.blackwell.inference.tests.integration.module_process import run_module
 from ansible_collections.blackwell.inference.tests.signals.tracer import signals_traced
 
-pytestmark = pytest.mark.xdist_group("signals")
 GPU0, GPU1, GPU2, GPU3 = PveHost.addresses
 CUDA = ["nvidia0", "nvidiactl", "nvidia-uvm"]
 CONTAINER = ["hostname: inference", "dev0: /dev/nvidia0,mode=0666", "dev1: /dev/nvidia-uvm,mode=0666"]

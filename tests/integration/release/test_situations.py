@@ -31,7 +31,7 @@ from ansible_collections.blackwell.inference.tests.integration.release.situation
 )
 from ansible_collections.blackwell.inference.tests.testhost.site import Site
 
-pytestmark = [pytest.mark.testhost, pytest.mark.xdist_group("signals")]
+pytestmark = pytest.mark.testhost
 
 EXECUTABLES = sorted({player.shows.executable for scene in SCENES for player in scene.players})
 TWICE = [pytest.param((scene, time), id=f"{scene.name}, {time}") for scene in SCENES for time in ("once", "again")]

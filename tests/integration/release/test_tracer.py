@@ -17,7 +17,6 @@ from ansible_collections.blackwell.inference.tests.doubles.companions import DIE
 from ansible_collections.blackwell.inference.tests.signals import tracer
 from ansible_collections.blackwell.inference.tests.signals.tracer import TracerError, instances, signals_traced
 
-pytestmark = pytest.mark.xdist_group("signals")
 TREE = Path(__file__).parents[3] / ".tree"
 TRACES = """
 from ansible_collections.blackwell.inference.tests.signals.tracer import signals_traced
