@@ -108,7 +108,8 @@ def plan_memory(request: PlanRequest) -> MemoryPlan:
     plan = replace(plan, forced=forced)
     standing = [refusal for refusal in plan.refusals if not (refusal.overridable and refusal.name in forced)]
     if standing:
-        raise refused(standing, report=report_lines(plan.as_dict()))
+        figures = plan.as_dict()
+        raise refused(standing, report=report_lines(figures), refused_plan=figures)
     return plan
 
 
