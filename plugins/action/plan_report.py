@@ -10,13 +10,13 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_report import html_report
 from ansible_collections.blackwell.inference.plugins.plugin_utils.page_file import PageError, write_page
 from ansible_collections.blackwell.inference.plugins.plugin_utils.plan_text import plan_lines
 
 ARGUMENTS = {
     "plan": {"type": "dict", "default": {}},
     "recorded_plan": {"type": "dict", "default": {}},
-    "html": {"type": "str", "default": ""},
     "page": {"type": "path"},
     "refusal": {"type": "str", "default": ""},
 }
@@ -36,8 +36,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             # One call, so that the lines of several hosts do not mix.
             display.display("\n".join(plan_lines(plan, unchanged=plan == options["recorded_plan"])))
         try:
-            if options["page"] and options["html"] and not self._task.check_mode:
-                write_page(options["page"], options["html"])
+            if options["page"] and plan and not self._task.check_mode:
+                write_page(options["page"], html_report(plan))
         except PageError as error:
             refusal = f"{refusal} {error}".lstrip()
         return {**result, "failed": True, "msg": refusal} if refusal else result
