@@ -64,9 +64,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         return {**result, "changed": False, "summary": lines}
 
     def _fetched(self, path: str, task_vars: dict[str, Any]) -> str:
-        read = self._execute_module(
-            module_name="ansible.builtin.slurp", module_args={"src": path}, task_vars=task_vars
-        )
+        read = self._execute_module(module_name="ansible.builtin.slurp", module_args={"src": path}, task_vars=task_vars)
         if read.get("failed"):
             raise PageError(f"The page {path} could not be read on the host: {read.get('msg')}.")
         return base64.b64decode(read["content"]).decode("utf-8")
