@@ -11,12 +11,14 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_report import html_report
+from ansible_collections.blackwell.inference.plugins.plugin_utils.last_start import estimate_seconds
 from ansible_collections.blackwell.inference.plugins.plugin_utils.page_file import PageError, write_page
 from ansible_collections.blackwell.inference.plugins.plugin_utils.plan_text import plan_lines
 
 ARGUMENTS = {
     "plan": {"type": "dict", "default": {}},
     "recorded_plan": {"type": "dict", "default": {}},
+    "calibration": {"type": "dict"},
     "page": {"type": "path"},
     "refusal": {"type": "str", "default": ""},
 }
@@ -30,11 +32,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         _checked, options = self.validate_argument_spec(ARGUMENTS)
-        plan, refusal = options["plan"], options["refusal"]
+        plan, refusal, calibration = options["plan"], options["refusal"], options["calibration"] or {}
         result["changed"] = False
         if plan:
             # One call, so that the lines of several hosts do not mix.
-            display.display("\n".join(plan_lines(plan, unchanged=plan == options["recorded_plan"])))
+            display.display("\n".join(plan_lines(plan, calibration, unchanged=plan == options["recorded_plan"])))
+            result["estimate_seconds"] = estimate_seconds(plan, calibration)
         try:
             if options["page"] and plan and not self._task.check_mode:
                 write_page(options["page"], html_report(plan))

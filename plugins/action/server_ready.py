@@ -70,12 +70,17 @@ def mark(readiness: dict[str, Any]) -> tuple[Any, ...]:
 
 def progress_line(readiness: dict[str, Any]) -> str:
     """For example `loading weights, 12/64 shards, 0 GiB pinned, 95 s of about 430 s`."""
+    elapsed, estimate = readiness["elapsed_seconds"], readiness["estimate_seconds"]
+    moves = readiness["silent_seconds"] < MARK_SECONDS
     parts = [readiness["phase"]]
     if readiness["shards_total"]:
         parts.append(f"{readiness['shards_loaded']}/{readiness['shards_total']} shards")
     parts.append(f"{readiness['pinned_bytes'] // GIB} GiB pinned")
-    estimate = f" of about {readiness['estimate_seconds']:.0f} s" if readiness["estimate_seconds"] else ""
-    parts.append(f"{readiness['elapsed_seconds']:.0f} s{estimate}")
-    if readiness["silent_seconds"] >= MARK_SECONDS:
+    if estimate and elapsed > estimate:
+        parts.append(f"{elapsed:.0f} s, longer than the estimated {estimate:.0f} s")
+        parts += ["still making progress"] if moves else []
+    else:
+        parts.append(f"{elapsed:.0f} s{f' of about {estimate:.0f} s' if estimate else ''}")
+    if not moves:
         parts.append(f"nothing moved for {readiness['silent_seconds']:.0f} s")
     return ", ".join(parts)

@@ -54,6 +54,10 @@ options:
   calibration:
     description: Figures of the last start, as M(blackwell.inference.server_verify) returns them.
     type: dict
+  estimate_seconds:
+    description: How long the start was expected to take, as M(blackwell.inference.plan_report) returns it.
+    type: float
+    default: 0
   installed:
     description: What this run installed.
     type: list

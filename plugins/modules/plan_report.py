@@ -33,6 +33,9 @@ options:
     description: The plan of the last run, as C(records) of M(blackwell.inference.deployment_info) holds it.
     type: dict
     default: {}
+  calibration:
+    description: Figures of the last start, as C(records) of M(blackwell.inference.deployment_info) holds them, to estimate the next one by it.
+    type: dict
   page:
     description:
       - File on the controller that the plan is written to as an HTML page, also if it was refused.
@@ -52,6 +55,12 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+estimate_seconds:
+  description:
+    - How long a start takes. What the last one took, if it was one of the same checkpoint, engine version, ranks and host cache; else the plan's estimate.
+  returned: when there are figures
+  type: float
+  sample: 431.2
 msg:
   description: What O(refusal) said, or why the page could not be written.
   returned: on failure

@@ -14,11 +14,9 @@ from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report import decided_lines, headline
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report_tables import (
-    Table,
-    plan_tables,
-)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.tables import Table, plan_tables
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.text import decided_lines, headline
+from ansible_collections.blackwell.inference.plugins.plugin_utils.last_start import last_start_seconds
 
 WIDTH = 100
 _NAME = 44
@@ -27,14 +25,16 @@ _LEAST_SHOWN_BYTES = GIB // 200
 """What would read 0.00 GiB."""
 
 
-def plan_lines(plan: Mapping[str, Any], unchanged: bool = False) -> list[str]:
-    """The plan in at most 100 columns. One that is the same as in the last run is told without its tables."""
+def plan_lines(plan: Mapping[str, Any], calibration: Mapping[str, Any], unchanged: bool = False) -> list[str]:
+    """The plan in at most 100 columns, with what the last start took. One that is the same as in the last run is told without its tables."""
     lines = [headline(plan)]
     if not unchanged:
         for table in plan_tables(plan):
             lines += _table_lines(table)
     for sentence in decided_lines(plan):
         lines += _wrapped(sentence)
+    if (taken := last_start_seconds(plan, calibration)) is not None:
+        lines[-1] += f"; the last one took {taken:.0f} s"
     if unchanged:
         return [*lines, "The plan is the one of the last run; its tables are in plan.txt and plan.html on the host."]
     for sentence in (*_chosen(plan), *_forced(plan), *(f"Note: {note}" for note in plan.get("notes") or ())):

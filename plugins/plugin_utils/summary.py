@@ -30,6 +30,7 @@ class Run:
     readiness: Mapping[str, Any] | None
     verdict: Mapping[str, Any] | None
     calibration: Mapping[str, Any]
+    estimate_seconds: float
     installed: tuple[str, ...]
     key: bool
     page: str
@@ -92,13 +93,13 @@ def _reasons(reasons: Sequence[Mapping[str, Any]]) -> str:
 
 
 def start_line(run: Run) -> str:
-    planned = f"about {run.plan['start']['estimate_seconds']} s were planned"
+    planned = f"about {run.estimate_seconds:.0f} s were planned"
     if (run.seen.get("restart") or {}).get("required"):
         if run.readiness is None:
             return planned
         return f"took {run.readiness['elapsed_seconds']:.0f} s, {planned}"
     taken = run.calibration.get("start_seconds")
-    return f"none was needed; the last one took {taken:.0f} s, {planned}" if taken else "none was needed"
+    return f"none was needed; the last one took {taken:.0f} s" if taken else "none was needed"
 
 
 def verdict_line(run: Run) -> str:

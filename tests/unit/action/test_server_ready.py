@@ -124,3 +124,17 @@ def test_a_host_that_does_not_come_back_is_unreachable_in_the_end(shown: list[st
 def test_no_estimate_and_no_shards_are_not_shown() -> None:
     line = server_ready.progress_line({**LOADING, "estimate_seconds": None, "shards_total": None})
     assert line == "loading weights, 0 GiB pinned, 95 s"
+
+
+@pytest.mark.parametrize(
+    ("silent", "says"),
+    [
+        (1.0, "93 s, longer than the estimated 41 s, still making progress"),
+        (31.0, "93 s, longer than the estimated 41 s, nothing moved for 31 s"),
+    ],
+)
+def test_a_start_that_outlives_its_estimate_is_told_to_move_if_it_does(silent: float, says: str) -> None:
+    line = server_ready.progress_line(
+        {**LOADING, "elapsed_seconds": 93.2, "estimate_seconds": 41.0, "silent_seconds": silent}
+    )
+    assert line == f"loading weights, 12/64 shards, 0 GiB pinned, {says}"
