@@ -114,7 +114,7 @@ def nobody_refusal(instance: Any, profile: Any) -> str | None:
 def service_refusal(values: Mapping[str, Any], names: Mapping[str, str] = SERVICE_NAMES) -> str | None:
     """What systemd, a path or an environment file cannot carry. `values` and `names` have the keys of SERVICE_NAMES."""
     instance, description, model_path = (str(values[name]) for name in ("instance", "description", "model_path"))
-    if not re.match(r"[a-z0-9][a-z0-9_-]*$", instance):
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", instance):
         return (
             f"The instance is called {instance}. A name of lower-case letters, digits, hyphens and underscores was expected, "
             f"because it becomes part of a unit's name and of paths; choose another {names['instance']}."
@@ -140,7 +140,7 @@ def service_refusal(values: Mapping[str, Any], names: Mapping[str, str] = SERVIC
 
 def _carried(name: Any, value: Any) -> bool:
     """Whether an environment file can carry the variable."""
-    if not re.match("[A-Za-z_][A-Za-z0-9_]*$", str(name)):
+    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", str(name)):
         return False
     if isinstance(value, str):
         return re.search("[\x00-\x1f]", value) is None

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Kills the play, as a lost controller would be, when it comes to a task.
 
-KILL_AT_TASK is the number of the task, counted from 1 over the whole run; KILL_AFTER_SECONDS how long after the task began (0: before
+KILL_AT_TASK is the number of the task, counted from 1 over the whole run, or the end of its name; KILL_AFTER_SECONDS how long after the task began (0: before
 anything of it reaches the host). The tasks that began are written to the file that KILL_TASKS names, one line each.
 """
 
@@ -21,7 +21,7 @@ name: kill_at_task
 type: aggregate
 short_description: Kills the play at a task
 description:
-  - Kills the process group of the play at the task whose number the environment variable KILL_AT_TASK gives.
+  - Kills the process group of the play at the task whose number, or the end of whose name, the environment variable KILL_AT_TASK gives.
 """
 
 
@@ -43,7 +43,8 @@ class CallbackModule(CallbackBase):
         self._begun += 1
         with open(os.environ["KILL_TASKS"], "a", encoding="utf-8") as tasks:
             tasks.write(f"{task.get_name()}\n")
-        if self._begun != int(os.environ.get("KILL_AT_TASK", "0")):
+        wanted = os.environ.get("KILL_AT_TASK", "0")
+        if str(self._begun) != wanted and not task.get_name().endswith(wanted):
             return
         after = float(os.environ.get("KILL_AFTER_SECONDS", "0"))
         if after == 0:

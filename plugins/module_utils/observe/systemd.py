@@ -89,7 +89,9 @@ def unit_state(run: Run, unit: str) -> UnitState:
         sub_state=properties.get("SubState", ""),
         unit_file_state=properties.get("UnitFileState", ""),
         fragment_path=properties.get("FragmentPath") or None,
-        drop_ins=tuple(path for path in properties.get("DropInPaths", "").split() if path.split("/")[-2:-1] == [f"{unit}.d"]),
+        drop_ins=tuple(
+            path for path in properties.get("DropInPaths", "").split() if path.split("/")[-2:-1] == [f"{unit}.d"]
+        ),
         need_daemon_reload=properties.get("NeedDaemonReload") == "yes",
         main_pid=_whole(properties.get("MainPID")) or 0,
         invocation_id=properties.get("InvocationID") or None,

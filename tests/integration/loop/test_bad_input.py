@@ -38,7 +38,7 @@ CASES = [
     Bad("profile without a port", ("lacks", "port", "Add them"), {"inference_profile_data": {"name": "x"}}),
     Bad(
         "instance that is no name",
-        ("The instance is called Kimi 2", "inference_instance"),
+        ("The instance is called Kimi 2", "sglang_service_instance (`inference_instance`)"),
         {"inference_instance": "Kimi 2"},
     ),
     Bad(
@@ -53,7 +53,7 @@ CASES = [
     ),
     Bad(
         "model in a private folder",
-        ("The model lies in /tmp/kimi", "inference_model_path"),
+        ("The model lies in /tmp/kimi", "sglang_service_model_path (`inference_model_path`)"),
         {"inference_model_path": "/tmp/kimi"},
     ),
     Bad(
@@ -126,7 +126,7 @@ CASES = [
     ),
     Bad(
         "environment variable of two lines",
-        ("NOTE", "inference_environment"),
+        ("NOTE", "sglang_service_environment (`inference_environment`)"),
         {"inference_environment": {"NOTE": "a\nb"}},
     ),
 ]

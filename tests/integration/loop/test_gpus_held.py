@@ -104,7 +104,7 @@ def test_what_an_accident_left_is_ended_before_the_plan(kimi, hold):
     assert "The poorest card has" in checked.failure["msg"] or "GPU" in checked.failure["msg"]
     assert lives(kimi, pid)
     played = kimi.play("deploy.yml").expect()
-    assert "Leftovers | End it" in played.changed_tasks
+    assert "Call | GPUs released" in played.changed_tasks
     assert not lives(kimi, pid)
     assert kimi.show(UNIT, "ActiveState")["ActiveState"] == "active"
 
