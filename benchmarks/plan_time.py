@@ -32,7 +32,7 @@ import json, sys, time
 began = time.process_time()
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect import dialect_for
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.hardware import host_from_hardware
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_report import html_report
+from ansible_collections.blackwell.inference.plugins.plugin_utils.page.page import page
 from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import model_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.text import report_lines
@@ -48,7 +48,7 @@ plan = plan_memory(PlanRequest(
 ))
 planned = time.process_time()
 told = plan.as_dict()
-report_lines(told), html_report(told), json.dumps(told)
+report_lines(told), page(told), json.dumps(told)
 told_at = time.process_time()
 print(json.dumps({"imports": imported - began, "plan": planned - imported, "report": told_at - planned}))
 """

@@ -12,7 +12,7 @@ version_added: 0.1.0
 author: blackwell.inference contributors (@blackwell-inference)
 description:
   - Computes, for one instance, what SGLang will take of each GPU and of the host, what remains, and the flags that say so to the engine.
-  - Touches nothing and reads nothing, all it knows is in its options.
+  - Touches nothing and reads nothing, all it knows is in its options. It runs on the controller, and opens no connection to the host.
   - Ends with a sentence for each wish that cannot be met. Some of those refusals can be overridden with C(force) in O(serving).
 extends_documentation_fragment:
   - blackwell.inference.attributes
@@ -20,6 +20,9 @@ attributes:
   check_mode:
     support: full
   diff_mode:
+    support: none
+  async:
+    description: Can be used with the C(async) keyword.
     support: none
 options:
   topology:
@@ -134,8 +137,8 @@ plan_text:
   type: str
   sample: "Pool: 159,294 tokens on each rank, enough for 39 requests of 4,000 tokens at once\n"
 plan_html:
-  description: The same as one HTML page with pictures, which needs nothing from anywhere.
-  returned: success
+  description: The same as one HTML page with pictures, which needs nothing from anywhere. The page of a refused plan says so first.
+  returned: success, and on a refusal after which figures still mean something
   type: str
   sample: "<!DOCTYPE html>"
 refusals:
@@ -146,39 +149,9 @@ refusals:
   sample: [{name: headroom, message: mem_fraction_static 0.93 leaves 0.83 GiB free, overridable: true}]
 """
 
-from dataclasses import replace
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-
-from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
-from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import model_from_dict
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.previous_plan import (
-    plan_or_keep,
-    recorded_from_dict,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_report import html_report
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.text import report_lines
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.calibration import (
-    calibration_from_dict,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.hardware import host_from_hardware
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.host import (
-    HostState,
-    host_from_topology,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.profile_rule import (
-    profile_rules_from,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.request import PlanRequest
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.serving import serving_from_dict
-from ansible_collections.blackwell.inference.plugins.module_utils.sglang.arguments import (
-    checked_arguments,
-    engine_arguments,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect import Dialect, dialect_for
 
 ARGUMENTS: dict[str, Any] = {
     "topology": {"type": "dict"},
@@ -196,57 +169,18 @@ ARGUMENTS: dict[str, Any] = {
     "other_engines": {"type": "list", "elements": "dict", "default": []},
     "instance_running": {"type": "bool", "default": False},
 }
-
-
-def read_host(params: dict[str, Any]) -> HostState:
-    if params["topology"] is not None:
-        return host_from_topology(params["topology"], params["other_engines"])
-    return host_from_hardware(params["hardware"])
-
-
-def read_request(params: dict[str, Any], dialect: Dialect, host: HostState) -> PlanRequest:
-    return PlanRequest(
-        model=model_from_dict(params["model"]),
-        rules=dialect.rules,
-        dialect=dialect.name,
-        serving=serving_from_dict(params["serving"]),
-        host=host,
-        calibration=calibration_from_dict(params["calibration"]),
-        arguments=checked_arguments(dialect, params["arguments"]),
-        notes=dialect.notes,
-        environment=params["environment"],
-        draft=model_from_dict(params["draft_model"], "The draft model") if params["draft_model"] else None,
-        draft_model_path=params["draft_model_path"],
-        profile_rules=profile_rules_from(params["refuses"]),
-    )
+RULES: dict[str, Any] = {
+    "required_one_of": [("topology", "hardware")],
+    "mutually_exclusive": [("topology", "hardware")],
+}
 
 
 def main() -> None:
-    module = AnsibleModule(
-        argument_spec=ARGUMENTS,
-        required_one_of=[("topology", "hardware")],
-        mutually_exclusive=[("topology", "hardware")],
-        supports_check_mode=True,
-    )
-    try:
-        dialect = dialect_for(module.params["engine_version"])
-        recorded = recorded_from_dict(module.params["recorded"])
-        request = read_request(module.params, dialect, read_host(module.params))
-
-        def make(request: PlanRequest) -> MemoryPlan:
-            plan = plan_memory(request)
-            return replace(plan, arguments=engine_arguments(dialect, plan.settings, request.arguments))
-
-        plan = plan_or_keep(recorded, request, module.params["instance_running"], make)
-    except InferenceError as refusal:
-        inputs = [{"name": "input", "message": str(refusal), "overridable": False}]
-        module.fail_json(msg=str(refusal), **{"refusals": inputs, **refusal.details})
-    for fault in recorded.faults:
-        module.warn(fault)
-    told = plan.as_dict()
-    report = report_lines(told)
-    module.exit_json(
-        changed=False, plan=told, report=report, plan_text="\n".join([*report, ""]), plan_html=html_report(told)
+    """The documentation and the options of the action plugin of the same name, which does the work."""
+    module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True, **RULES)
+    module.fail_json(
+        msg="The module memory_plan was run by itself; it plans nothing on a host. A task that calls blackwell.inference.memory_plan was expected, "
+        "whose action plugin plans on the controller."
     )
 
 

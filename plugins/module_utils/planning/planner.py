@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -108,19 +108,27 @@ def plan_memory(request: PlanRequest) -> MemoryPlan:
     plan = replace(plan, forced=forced)
     standing = [refusal for refusal in plan.refusals if not (refusal.overridable and refusal.name in forced)]
     if standing:
-        figures = plan.as_dict()
-        raise refused(standing, report=report_lines(figures), refused_plan=figures)
+        raise refused(standing, plan.as_dict())
     return plan
 
 
-def refused(refusals: Iterable[Refusal], **details: Any) -> PlanningError:
+class PlanRefused(PlanningError):
+    """Refusals that stand. `plan` is what was refused, None where figures would mean nothing."""
+
+    plan: Mapping[str, Any] | None = None
+
+
+def refused(refusals: Iterable[Refusal], plan: Mapping[str, Any] | None = None) -> PlanRefused:
     """One error of all refusals; the way to override stands behind each that can be."""
     listed = list(refusals)
     sentences = [
         f"{refusal.message} Or force it with force: [{refusal.name}]." if refusal.overridable else refusal.message
         for refusal in listed
     ]
-    return PlanningError(" ".join(sentences), refusals=[refusal.as_dict() for refusal in listed], **details)
+    report = {} if plan is None else {"report": report_lines(plan), "refused_plan": plan}
+    error = PlanRefused(" ".join(sentences), refusals=[refusal.as_dict() for refusal in listed], **report)
+    error.plan = plan
+    return error
 
 
 def _planned(asked: PlanRequest, early: tuple[Refusal, ...]) -> MemoryPlan:

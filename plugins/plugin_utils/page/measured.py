@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from ...core.units import gb_text, gib_text
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gb_text, gib_text
 
 GRAPHS, WEIGHTS, KV_CACHE = ("CUDA graphs", "prefill graph"), "weights", "KV cache"
 

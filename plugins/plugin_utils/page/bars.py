@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...core.ledger import Line
-from ...core.units import GIB
-from .tables import Table
+from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger import Line
+from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.tables import Table
 
 OUTSIDE, FREE = "outside", "free"
 # The first word found in a line's name says what kind of thing it is; things of one kind share a colour and differ in their pattern.
@@ -59,7 +59,7 @@ class BarStyle:
 class Segment:
     name: str
     amount: float
-    look: BarStyle
+    style: BarStyle
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ class Bar:
         return "; ".join([f"{self.title}, {self.unit.text(self.scale)} long: {parts[0]}", *parts[1:]]) + "."
 
 
-def looks(names: Iterable[str]) -> tuple[BarStyle, ...]:
-    """One look for each line of a ledger, in order."""
+def bar_styles(names: Iterable[str]) -> tuple[BarStyle, ...]:
+    """One style for each line of a ledger, in order."""
     seen: dict[str, int] = {}
     made = []
     for number, name in enumerate(names, 1):
@@ -102,8 +102,8 @@ def ledger_bar(title: str, table: Table, whole_bytes: int, outside: str, mark: M
     """What was gone before, the ledger's lines, what is left: of `whole_bytes`, the card or the host. A ledger that takes too much makes the bar longer."""
     before = max(0, whole_bytes - table.capacity.size_bytes)
     segments = [
-        Segment(line.name, line.size_bytes, look)
-        for line, look in zip(table.lines, looks(line.name for line in table.lines))
+        Segment(line.name, line.size_bytes, style)
+        for line, style in zip(table.lines, bar_styles(line.name for line in table.lines))
     ]
     scale = before + max(table.capacity.size_bytes, table.taken_bytes)
     return Bar(title, GIB_UNIT, scale, _around(outside, before, segments, table.result), mark)
@@ -112,7 +112,7 @@ def ledger_bar(title: str, table: Table, whole_bytes: int, outside: str, mark: M
 def measured_bar(title: str, planned: Bar, taken: Mapping[str, int], outside: int, left: Line, rest: str) -> Bar:
     """The same things with measured sizes, in the planned order; `taken` by line name, what nobody measured apart is the `rest` between them and `left`."""
     known = [
-        Segment(segment.name, taken[segment.name], segment.look)
+        Segment(segment.name, taken[segment.name], segment.style)
         for segment in planned.segments
         if segment.name in taken
     ]
@@ -137,4 +137,4 @@ def start_bar(title: str, start: Mapping[str, Any], scale: float) -> Bar:
         ("pinning the host cache", "pin_seconds", BarStyle("pool", 0, 2)),
         ("imports, process groups, graphs, warm-up", "other_seconds", BarStyle("process", 0, 3)),
     )
-    return Bar(title, SECONDS, scale, tuple(Segment(name, start[key], look) for name, key, look in parts))
+    return Bar(title, SECONDS, scale, tuple(Segment(name, start[key], style) for name, key, style in parts))
