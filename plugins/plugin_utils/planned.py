@@ -14,8 +14,8 @@ from ansible_collections.blackwell.inference.plugins.module_utils.model.spec imp
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import PlanRefused, plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.previous_plan import (
-    recorded_from_dict,
     plan_or_keep,
+    recorded_from_dict,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.text import report_lines
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.calibration import (

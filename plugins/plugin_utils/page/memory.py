@@ -53,10 +53,10 @@ class MemorySection:
 
 
 def gpu_section(table: Table, plan: Mapping[str, Any], measured: Mapping[str, Any]) -> MemorySection:
-    """The poorest card, planned and measured; every card in small; the table."""
+    """The card with the least free memory, planned and measured; every card in small; the table."""
     cards = _cards(plan)
-    poorest = min(cards, key=lambda card: (_free(card, table), card["index"]), default=None)
-    whole = int(poorest["total_bytes"]) if poorest else table.capacity.size_bytes
+    limiting = min(cards, key=lambda card: (_free(card, table), card["index"]), default=None)
+    whole = int(limiting["total_bytes"]) if limiting else table.capacity.size_bytes
     wished = plan["gpu"].get("headroom_wished_bytes")
     planned = bars.ledger_bar("Planned GPU memory of a rank", table, whole, _OUTSIDE)
     if wished:
@@ -124,7 +124,7 @@ def _free(card: Mapping[str, Any], table: Table) -> int:
 
 
 def _every_card(cards: Sequence[Mapping[str, Any]], table: Table) -> SmallBars | None:
-    """All cards take what the poorest does; what they had free beyond that stays free."""
+    """All cards take what that with the least free memory does; what they had free beyond that stays free."""
     if len(cards) < 2:
         return None
     least = min(_free(card, table) for card in cards)

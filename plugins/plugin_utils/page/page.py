@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,26 +43,22 @@ def page(
     The same input gives the same bytes, and the only times are those of the measurement. What a plan lacks is left out.
     """
     figures = measured or {}
-    return (
-        _environment()
-        .get_template("page.html.j2")
-        .render(
-            headline=headline(plan),
-            refused=sections.is_refused(plan),
-            model=model_name(plan),
-            engine=engine_text(plan),
-            state=sections.state(plan, verdict),
-            key_figures=sections.key_figures(plan),
-            memory=tuple(_memory(plan, figures, verdict)),
-            pools=sections.pools(plan),
-            choices=sections.choices(plan),
-            remarks=sections.remarks(plan),
-            start=sections.start(plan, figures),
-            beside=sections.beside(plan, figures, verdict),
-            verification=sections.verification(verdict),
-            flags=sections.flags(plan),
-            hatches=HATCHES,
-        )
+    return _PAGE.render(
+        headline=headline(plan),
+        refused=sections.is_refused(plan),
+        model=model_name(plan),
+        engine=engine_text(plan),
+        state=sections.state(plan, verdict),
+        key_figures=sections.key_figures(plan),
+        memory=tuple(_memory(plan, figures, verdict)),
+        pools=sections.pools(plan),
+        choices=sections.choices(plan),
+        remarks=sections.remarks(plan),
+        start=sections.start(plan, figures),
+        beside=sections.beside(plan, figures, verdict),
+        verification=sections.verification(verdict),
+        flags=sections.flags(plan),
+        hatches=HATCHES,
     )
 
 
@@ -74,11 +69,17 @@ def _memory(
         yield gpu_section(table, plan, measured) if table.key == "gpu" else host_section(table, plan, measured, verdict)
 
 
-@cache
-def _environment() -> Environment:
+def _clean(value: Any) -> Any:
+    """Of every value that a template shows, before it is escaped; what is markup already is made of such values."""
+    return value if isinstance(value, Markup) else _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", str(value))
+
+
+def environment() -> Environment:
+    """How the templates are read: each value is escaped, and a name that was not given is an error."""
     return Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
+        auto_reload=False,
         undefined=StrictUndefined,
         finalize=_clean,
         trim_blocks=True,
@@ -87,6 +88,6 @@ def _environment() -> Environment:
     )
 
 
-def _clean(value: Any) -> Any:
-    """Of every value that a template shows, before it is escaped; what is markup already is made of such values."""
-    return value if isinstance(value, Markup) else _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", str(value))
+# Compiled with the import: Ansible imports an action before it forks, so that its workers find them compiled.
+_ENVIRONMENT = environment()
+_PAGE, _PARTS, _STYLE = (_ENVIRONMENT.get_template(name) for name in ("page.html.j2", "parts.html.j2", "style.css.j2"))

@@ -5,26 +5,25 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from html.parser import HTMLParser
 
 import pytest
+from jinja2 import UndefinedError
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_bar import pattern_definitions
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_report import html_report
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_style import STYLE
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_text import (
-    element,
-    escaped,
-    joined,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.report_bars import PATTERNS, looks
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import PlanRefused, plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.tables import plan_tables
-from ansible_collections.blackwell.inference.tests.unit.planning.report.test_text import AVAILABLE, MEASURED
+from ansible_collections.blackwell.inference.plugins.plugin_utils.page.bars import PATTERNS, bar_styles
+from ansible_collections.blackwell.inference.plugins.plugin_utils.page.drawing import HATCHES
+from ansible_collections.blackwell.inference.plugins.plugin_utils.page.page import TEMPLATES, environment
+from ansible_collections.blackwell.inference.plugins.plugin_utils.page.page import page as html_page
 from ansible_collections.blackwell.inference.tests.unit.planning.test_planner import on_cpu
+from ansible_collections.blackwell.inference.tests.unit.plugin_utils.page.test_measured import AVAILABLE, MEASURED
 
+STYLE = (TEMPLATES / "style.css.j2").read_text(encoding="utf-8")
 VOID = {"meta", "br"}
 EVIL = "<script>alert('1')</script> & \"quoted\" \x00\ud800"
 CHECK = {"name": "graph memory", "outcome": "failed", "expected": 1, "seen": 2, "source": "journal", "message": "other"}
@@ -91,7 +90,7 @@ def data(plan):
 
 @pytest.fixture
 def page(data):
-    return Page(html_report(data, MEASURED, VERDICT))
+    return Page(html_page(data, MEASURED, VERDICT))
 
 
 def test_sections_in_order(page):
@@ -110,7 +109,7 @@ def test_sections_in_order(page):
 
 def test_it_is_the_same_for_the_same_plan(data):
     again = json.loads(json.dumps(data))
-    assert html_report(again, dict(MEASURED), VERDICT) == html_report(data, MEASURED, VERDICT)
+    assert html_page(again, dict(MEASURED), VERDICT) == html_page(data, MEASURED, VERDICT)
 
 
 def test_it_needs_nothing_from_anywhere(page, data):
@@ -123,7 +122,7 @@ def test_it_needs_nothing_from_anywhere(page, data):
     assert page.all("meta", content="default-src 'none'; style-src 'unsafe-inline'")
     assert "@import" not in STYLE
     assert "url(" not in STYLE
-    assert "http" not in html_report(data, MEASURED, VERDICT).replace("http-equiv", "")
+    assert "http" not in html_page(data, MEASURED, VERDICT).replace("http-equiv", "")
 
 
 def test_what_refers_to_something_finds_it(page):
@@ -133,7 +132,7 @@ def test_what_refers_to_something_finds_it(page):
     fills = [found["fill"] for _name, found in page.elements if found.get("fill")]
     assert set(refers) <= set(ids)
     assert {f"url(#{name})" for name in ids} >= set(fills)
-    assert str(pattern_definitions()).count("<pattern") == PATTERNS - 1
+    assert len(page.all("pattern")) == len(HATCHES) == PATTERNS - 1
 
 
 def test_every_picture_is_told_in_words_and_every_table_has_a_name(page):
@@ -155,7 +154,7 @@ def test_the_tables_are_those_of_the_report(page, data):
 
 def bars(text):
     """Width by class of each bar, in per cent."""
-    pictures = re.findall(r'<svg class="bar".*?</svg>', text)
+    pictures = re.findall(r'<svg class="bar".*?</svg>', text, re.DOTALL)
     return [
         [
             (kind, float(width))
@@ -167,7 +166,7 @@ def bars(text):
 
 def test_a_bar_is_as_long_as_its_bytes(data):
     card = data["observation"]["gpus"][0]["total_bytes"]
-    planned, measured = bars(html_report(data, MEASURED))[:2]
+    planned, measured = bars(html_page(data, MEASURED))[:2]
     widths = dict(planned)
     weights = next(line for line in data["gpu"]["lines"] if line["name"] == "weights")
     assert sum(width for _kind, width in planned) == pytest.approx(100, abs=0.01)
@@ -181,7 +180,7 @@ def test_a_plan_that_takes_more_than_there_is_says_how_much(data):
     data["gpu"]["lines"][0]["size_bytes"] += 20 * GIB
     data["gpu"]["headroom_bytes"] -= 20 * GIB
     over = -data["gpu"]["headroom_bytes"]
-    text = html_report(data)
+    text = html_page(data)
     assert f"The plan takes {over / GIB:.2f} GiB more than there is." in text
     assert sum(width for _kind, width in bars(text)[0]) == pytest.approx(100, abs=0.01)
 
@@ -200,7 +199,7 @@ def test_nodes_share_what_the_ranks_take(page, data):
 def test_the_bar_of_a_cgroup_ends_at_its_limit(data):
     data["host"]["capacity"]["source"] = "cgroup"
     data["observation"]["cgroup"] = {"limit_bytes": 460 * GIB, "headroom_bytes": data["host"]["capacity"]["size_bytes"]}
-    captions = Page(html_report(data, MEASURED, VERDICT)).text("figcaption")
+    captions = Page(html_page(data, MEASURED, VERDICT)).text("figcaption")
     assert any(caption.startswith("Planned. The limit of the cgroup, 460.00 GiB: ") for caption in captions)
     assert not any("MemAvailable" in caption for caption in captions)
 
@@ -210,7 +209,7 @@ def test_hostile_texts_are_shown_as_they_are(data):
     data["choices"][0]["why"] = data["gpu"]["lines"][0]["name"] = data["gpu"]["lines"][0]["source"] = EVIL
     data["refusals"][0]["message"] = data["host"]["capacity"]["name"] = EVIL
     data["arguments"][EVIL] = {"a": EVIL}
-    text = html_report(data, {**MEASURED, "measured": EVIL}, {**VERDICT, "started": EVIL, "finished": EVIL})
+    text = html_page(data, {**MEASURED, "measured": EVIL}, {**VERDICT, "started": EVIL, "finished": EVIL})
     text.encode("utf-8")
     assert "<script" not in text
     hostile = Page(text)
@@ -218,6 +217,101 @@ def test_hostile_texts_are_shown_as_they_are(data):
     assert hostile.text("h1") == [shown]
     assert f"Note{shown}" in hostile.text("li")
     assert any(shown in found.get("aria-label", "") for found, _text in hostile.all("svg"))
+
+
+def texts(value, path=()):
+    """Where the texts of a dictionary are, those that are keys of engine flags too."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield from texts(one, (*path, key))
+    elif isinstance(value, list):
+        for index, one in enumerate(value):
+            yield from texts(one, (*path, index))
+    elif isinstance(value, str):
+        yield path
+
+
+def with_evil(value, path):
+    """A copy with a hostile text at this place."""
+    changed = copy.deepcopy(value)
+    inner = changed
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = EVIL
+    return changed
+
+
+@pytest.mark.parametrize("where", ["plan", "measured", "verdict"])
+def test_no_text_of_anything_is_shown_unescaped(data, where):
+    verdict = {**VERDICT, "levels": [{**level, "checks": [*level["checks"], CHECK]} for level in VERDICT["levels"]]}
+    given = {"plan": data, "measured": MEASURED, "verdict": verdict}
+    tags = {name for name, _attributes in Page(html_page(*given.values())).elements} | {"li", "ul"}
+    shown = set()
+    for path in texts(given[where]):
+        text = html_page(**{**given, where: with_evil(given[where], path)})
+        assert "<script" not in text, path
+        assert '"quoted"' not in text, path
+        assert "\x00" not in text, path
+        assert {name for name, _attributes in Page(text).elements} <= tags, path
+        if "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &#34;quoted&#34; \ufffd\ufffd" in text:
+            shown.add(".".join(str(step) for step in path if not isinstance(step, int)))
+    assert shown == SHOWN[where]
+
+
+SHOWN = {
+    "plan": {
+        "arguments.tool-call-parser",
+        "choices.by",
+        "choices.costs",
+        "choices.name",
+        "choices.why",
+        "device",
+        "engine.dialect",
+        "engine.version",
+        "gpu.capacity.name",
+        "gpu.capacity.source",
+        "gpu.lines.name",
+        "gpu.lines.source",
+        "host.capacity.name",
+        "host.capacity.source",
+        "host.lines.name",
+        "host.lines.source",
+        "host_cache.pools.kind",
+        "host_cache.pools.name",
+        "model.name",
+        "notes",
+        "pools.kind",
+        "pools.name",
+        "refusals.message",
+        "refusals.name",
+    },
+    "measured": {"measured"},
+    "verdict": {"finished", "levels.checks.message", "levels.checks.name", "levels.level", "started"},
+}
+
+
+def test_a_refused_plan_says_so_first(request_for):
+    with pytest.raises(PlanRefused) as refused:
+        plan_memory(request_for(mem_fraction_static=0.93))
+    text = html_page(refused.value.plan)
+    assert "<title>Memory plan (refused): kimi-k2.5 on SGLang" in text
+    shown = Page(text)
+    assert shown.text("p", class_="state bad") == ["Refused: it cannot be started as it is asked for"]
+    assert "GPU memory" in shown.text("h2")
+    (told,) = shown.text("li", class_="refused")
+    assert told.startswith("Refused: headroommem_fraction_static 0.93 leaves 0.83 GiB free")
+
+
+def test_a_plan_that_was_forced_is_not_refused(page, data):
+    assert "(refused)" not in page.text("title")[0]
+    certain = {"name": "headroom", "message": "it would not start", "overridable": False}
+    text = html_page({**data, "refusals": [certain]})
+    assert "Refused: it cannot be started as it is asked for" in text
+
+
+def test_a_template_cannot_name_what_is_not_given():
+    with pytest.raises(UndefinedError):
+        environment().from_string("{{ absent }}").render()
 
 
 def test_a_server_that_is_not_what_was_planned_says_so_first(page):
@@ -229,7 +323,7 @@ def test_a_server_that_is_not_what_was_planned_says_so_first(page):
     ("given", "state"), [(None, "Planned, not verified yet"), ({**VERDICT, "passed": True}, "Verified 2026-02-24T10:12:03Z: it is what was planned")]
 )  # fmt: skip
 def test_the_state_of_a_plan(data, given, state):
-    assert state in Page(html_report(data, None, given)).text("p")
+    assert state in Page(html_page(data, None, given)).text("p")
 
 
 def test_a_forced_refusal_says_what_forcing_means(page):
@@ -239,7 +333,7 @@ def test_a_forced_refusal_says_what_forcing_means(page):
 
 
 def test_a_cpu_has_no_bar_of_cards(plan, llama):
-    small = Page(html_report(on_cpu(plan, llama).as_dict()))
+    small = Page(html_page(on_cpu(plan, llama).as_dict()))
     assert "GPU memory" not in small.text("h2")
     assert "GPU" not in " ".join(small.text("main"))
 
@@ -253,7 +347,7 @@ def test_a_plan_with_little_in_it_still_makes_a_page():
         "host_cache": {},
         "arguments": {},
     }
-    assert Page(html_report({**bare, "host": {"available_after_start_bytes": 0}})).text("h1") == [
+    assert Page(html_page({**bare, "host": {"available_after_start_bytes": 0}})).text("h1") == [
         "a model without a name"
     ]
 
@@ -288,7 +382,7 @@ def test_words_and_fills_stand_out_from_the_paper(scheme):
 
 
 def test_lines_of_one_colour_differ_in_their_pattern():
-    made = looks(
+    made = bar_styles(
         [
             "weights",
             "draft weights",
@@ -300,14 +394,5 @@ def test_lines_of_one_colour_differ_in_their_pattern():
             "padding",
         ]
     )
-    assert [look.number for look in made] == list(range(1, 9))
-    assert len({(look.kind, look.pattern) for look in made}) == len(made)
-
-
-def test_text_is_escaped_and_markup_is_not():
-    assert escaped('<a b="c">&') == "&lt;a b=&quot;c&quot;&gt;&amp;"
-    assert (
-        element("p", "1 < 2", element("b", "&"), class_="x", aria_label='"', id=None)
-        == '<p class="x" aria-label="&quot;">1 &lt; 2<b>&amp;</b></p>'
-    )
-    assert joined("<", element("meta", charset="utf-8")) == '&lt;<meta charset="utf-8">'
+    assert [style.number for style in made] == list(range(1, 9))
+    assert len({(style.kind, style.pattern) for style in made}) == len(made)
