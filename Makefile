@@ -20,9 +20,9 @@ help: ## Print this table
 
 ##### Tests
 
-.PHONY: test lint format unit integration sanity molecule test-oldest
-test: ## lint, unit, integration, sanity and molecule; prints the wall time of each
-	@tests/tools/stages lint unit integration sanity molecule
+.PHONY: test lint format unit integration package sanity molecule test-oldest
+test: ## lint, unit, integration, package, sanity and molecule; prints the wall time of each
+	@tests/tools/stages lint unit integration package sanity molecule
 
 lint: ## ansible-lint (production profile), yamllint, ruff, mypy --strict on plugins
 	$(IN_VENV) tests/tools/lint
@@ -36,6 +36,9 @@ unit: ## Pure code, tables of cases; ARGS=... for pytest
 
 integration: packages ## Modules as Ansible runs them, against the doubles; ARGS=... for pytest
 	$(IN_VENV) pytest tests/integration -m "$(MARKS)" $(TWO_WORKERS) --durations 25 $(ARGS)
+
+package: ## The tarball, through galaxy-importer, antsibull-docs and the changelog's lint
+	tests/tools/package
 
 sanity: ## ansible-test sanity on a copy of the checkout; ARGS=... for ansible-test
 	tests/tools/sanity $(ARGS)

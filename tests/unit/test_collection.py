@@ -9,9 +9,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
+ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
 MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("*.py"))
 PYTHON_FILES = sorted(
     path for top in ("plugins", "tests", "roles") for path in (ROOT / top).rglob("*.py") if "output" not in path.parts
@@ -51,3 +53,10 @@ def test_module_defaults_of_the_group_reach_each_module():
 def test_each_python_file_says_whose_it_is_and_under_which_licence():
     texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in PYTHON_FILES}
     assert [name for name, text in texts.items() if text and not re.sub(r"\A#!.*\n", "", text).startswith(HEADER)] == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_readme_of_a_role_lists_the_variables_that_the_role_has(role):
+    text = (ROOT / "roles" / role / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(rf"^\| `({role}_\w+)` \|", text, re.MULTILINE)
+    assert sorted(listed) == sorted(read(f"roles/{role}/meta/argument_specs.yml")["argument_specs"]["main"]["options"])
