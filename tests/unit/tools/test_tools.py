@@ -66,7 +66,7 @@ class TestInterpreter:
 class TestTreeCopy:
     def test_it_has_what_git_would_commit_and_nothing_else(self, checkout):
         subprocess.run(["git", "init", "--quiet", checkout], check=True)
-        for name in ("kept", "deleted", "ignored", "new name", "tests/data/recording"):
+        for name in ("kept", "deleted", "ignored", "new name", "tests/data/recording", "playbooks/collections/link"):
             (checkout / name).parent.mkdir(parents=True, exist_ok=True)
             (checkout / name).write_text(name)
         (checkout / ".gitignore").write_text("/ignored\n/.tree-copy/\n")
