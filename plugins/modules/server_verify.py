@@ -17,6 +17,7 @@ description:
   - Fails when a check fails, and returns the whole verdict then too.
   - The verdict is kept as JSON. An old one is deleted first, the new one is written last, so a verdict that exists belongs to a verification that ended.
   - What the start taught (free memory, sizes, seconds) is kept beside it for the next plan, as soon as the journal holds a whole start.
+  - The page of O(report_path) is made on the controller, so a verification whose records are kept takes two calls on the host.
   - Never reports a change. A verdict is the record of an observation, not a state of the host that somebody asked for.
 extends_documentation_fragment:
   - blackwell.inference.attributes
@@ -26,6 +27,9 @@ attributes:
     support: full
     details: Verifies, and writes no files. Does not fail because nothing runs yet.
   diff_mode:
+    support: none
+  async:
+    description: Can be used with the C(async) keyword.
     support: none
 options:
   plan:
@@ -61,6 +65,11 @@ options:
       - File that the plan is written to as one HTML page, with what was measured and the verdict beside what was planned.
       - Deleted and written as the verdict is. Without it no page is written.
     type: path
+  write:
+    description:
+      - What a verification found, as C(calibration), C(page) and C(verdict); it is written, and nothing is verified.
+      - The action plugin sets it in its second call, as it makes the page on the controller. A task has no use for it.
+    type: dict
 """
 
 EXAMPLES = r"""
@@ -108,26 +117,22 @@ calibration:
   sample: {measured: journal 2026-02-24, engine_version: 0.5.9, ranks: 8, tokens: 159277, graph_bytes: 4026531840, start_seconds: 431.2}
 """
 
-from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_report import html_report
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang import api
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.calibration import calibration_of
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import NotRunning, Question, gather
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.records import RecordPaths
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.verify import (
     LEVELS,
     failures,
     now,
-    remove_record,
     verdict_of,
     verify,
-    write_record,
-    write_text,
 )
 
 ARGUMENTS = {
@@ -140,8 +145,8 @@ ARGUMENTS = {
     "verdict_path": {"type": "path"},
     "calibration_path": {"type": "path"},
     "report_path": {"type": "path"},
+    "write": {"type": "dict"},
 }
-RECORDS = ("verdict_path", "calibration_path", "report_path")
 
 
 def read_question(params: dict[str, Any]) -> Question:
@@ -157,25 +162,14 @@ def read_question(params: dict[str, Any]) -> Question:
 
 def main() -> None:
     module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
-    params, started = module.params, now()
-    records = {} if module.check_mode else {name: Path(params[name]) for name in RECORDS if params[name]}
+    paths = RecordPaths() if module.check_mode else RecordPaths.of(module.params)
     try:
-        question = read_question(params)
-        for name in ("verdict_path", "report_path"):
-            if name in records:
-                remove_record(records[name])
-        evidence = gather(module.run_command, question, chat="api" in params["levels"])
-        levels = verify(evidence, params["levels"])
-        calibration = calibration_of(evidence)
-        verdict = verdict_of(
-            evidence, levels, params["unit"].removeprefix("sglang-").removesuffix(".service"), started, now()
-        )
-        if calibration and "calibration_path" in records:
-            write_record(records["calibration_path"], calibration)
-        if "report_path" in records:
-            write_text(records["report_path"], html_report(params["plan"], calibration, verdict))
-        if "verdict_path" in records:
-            write_record(records["verdict_path"], verdict)
+        if module.params["write"] is not None:
+            paths.write(**module.params["write"])
+            module.exit_json(changed=False)
+        question = read_question(module.params)
+        paths.remove_old()
+        verify_server(module, question)
     except NotRunning as error:
         if module.check_mode:
             module.exit_json(changed=False, msg=str(error), verdict=None, calibration=None)
@@ -186,13 +180,19 @@ def main() -> None:
         module.fail_json(
             msg=f"The verdict could not be written to {error.filename}: {error.strerror}. A directory that exists and is writable was expected."
         )
+
+
+def verify_server(module: AnsibleModule, question: Question) -> None:
+    """Ends the module with what was found."""
+    params, started = module.params, now()
+    evidence = gather(module.run_command, question, chat="api" in params["levels"])
+    levels = verify(evidence, params["levels"])
+    instance = params["unit"].removeprefix("sglang-").removesuffix(".service")
+    verdict = verdict_of(evidence, levels, instance, started, now())
+    found = {"verdict": verdict, "calibration": calibration_of(evidence)}
     if not verdict["passed"]:
-        module.fail_json(
-            msg=f"{params['unit']} is not what was planned. " + " ".join(failures(levels)),
-            verdict=verdict,
-            calibration=calibration,
-        )
-    module.exit_json(changed=False, verdict=verdict, calibration=calibration)
+        module.fail_json(msg=f"{params['unit']} is not what was planned. " + " ".join(failures(levels)), **found)
+    module.exit_json(changed=False, **found)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import yaml
 
 from ansible_collections.blackwell.inference.tests.doubles.companions import DIES_WITH_US
 from ansible_collections.blackwell.inference.tests.doubles.systemd.double import SystemdDouble
+from ansible_collections.blackwell.inference.tests.integration.action_process import run_action
 from ansible_collections.blackwell.inference.tests.integration.module_process import run_module
 from ansible_collections.blackwell.inference.tests.integration.test_server_ready import free_port
 from ansible_collections.blackwell.inference.tests.integration.test_server_verify import outcomes
@@ -57,7 +58,7 @@ class Deployment:
             "arguments": self.profile["arguments"],
             "calibration": self.profile["measured"],
         }
-        plan: dict[str, Any] = run_module("memory_plan", request, {})["plan"]
+        plan: dict[str, Any] = run_action("memory_plan", request)["plan"]
         return plan
 
     def start(self, plan: dict[str, Any], **faults: str) -> None:

@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible.errors import AnsibleActionFail
 
+from ansible_collections.blackwell.inference.tests.integration.action_process import run_action
 from ansible_collections.blackwell.inference.tests.integration.module_process import TREE, run_module
 
 ROOT = Path(__file__).parents[2]
@@ -48,9 +50,18 @@ def options(name: str = "kimi-k2.5", serving: dict[str, Any] | None = None, **mo
 
 
 def run(arguments: dict[str, Any], check: bool = False) -> dict[str, Any]:
-    return run_module(
-        "memory_plan", {key: value for key, value in arguments.items() if value is not None}, {}, check=check
-    )
+    """On the controller; a call on the host would fail the test."""
+    return run_action("memory_plan", {key: value for key, value in arguments.items() if value is not None}, check=check)
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return {
+        "ANSIBLE_COLLECTIONS_PATH": str(TREE),
+        "ANSIBLE_LOCAL_TEMP": str(folder / "local"),
+        "ANSIBLE_REMOTE_TEMP": str(folder / "remote"),
+        "ANSIBLE_PYTHON_INTERPRETER": sys.executable,
+        "ANSIBLE_NOCOLOR": "1",
+    }
 
 
 @pytest.mark.parametrize("check", [False, True], ids=["run", "check mode"])
@@ -116,9 +127,9 @@ def test_a_later_plan_stands_on_what_the_first_start_measured() -> None:
 def test_a_recorded_plan_that_is_none_is_left_aside_with_a_warning(record: Any) -> None:
     result = run(options(recorded={"plan": record}, instance_running=True))
     assert result["plan"]["notes"][0].startswith("The instance runs and no earlier plan says what was free")
-    warnings = json.dumps(result["warnings"])  # texts, and since ansible-core 2.19 dictionaries with them
-    assert "The recorded plan is " in warnings
-    assert " where a dictionary was expected: it is left aside." in warnings
+    (warning,) = result["warnings"]
+    assert warning.startswith("The recorded plan is ")
+    assert warning.endswith(" where a dictionary was expected: it is left aside.")
 
 
 def test_hardware_that_nobody_owns_yet() -> None:
@@ -163,6 +174,99 @@ def test_a_refusal_shows_the_figures_that_led_to_it() -> None:
         "  = free after graph capture                        0.83  headroom; at least 0.88 GiB must stay"
         in result["report"]
     )
+    assert '<p class="state bad">Refused: it cannot be started as it is asked for</p>' in result["plan_html"]
+
+
+def test_a_refusal_before_any_figure_has_no_page() -> None:
+    result = run(options(serving={"tp": 6}))
+    assert set(result) == {"failed", "msg", "refusals"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"topology": None}, "one of the following is required: topology, hardware"),
+        ({"hardware": {}}, "parameters are mutually exclusive: topology|hardware"),
+        ({"model": None}, "missing required arguments: model"),
+        ({"instance_running": "perhaps"}, "argument 'instance_running' is of type str and we were unable to convert to bool"),
+        (
+            {"tp": 8},
+            "Unsupported parameters for (blackwell.inference.memory_plan) module: tp. Supported parameters include: arguments, calibration, draft_model",
+        ),
+    ],
+)  # fmt: skip
+def test_options_are_checked_in_the_words_of_ansible(changes: dict[str, Any], message: str) -> None:
+    result = run(options(**changes))
+    assert result["failed"] is True
+    assert result["msg"].startswith(message)
+
+
+def test_it_does_not_support_async() -> None:
+    with pytest.raises(AnsibleActionFail, match=r"^This action \(memory_plan\) does not support async\.$"):
+        run_action("memory_plan", options(), async_seconds=10)
+
+
+def test_the_module_by_itself_says_who_plans() -> None:
+    result = run_module("memory_plan", {"hardware": {}, "model": {}, "engine_version": "0.5.9"}, {})
+    assert result["msg"] == (
+        "The module memory_plan was run by itself; it plans nothing on a host. A task that calls blackwell.inference.memory_plan was expected, "
+        "whose action plugin plans on the controller."
+    )
+
+
+PLAY = """
+- hosts: unreachable
+  gather_facts: false
+  become: true
+  module_defaults:
+    group/blackwell.inference.all: {engine_version: "%(engine_version)s"}
+  vars:
+    data: "{{ lookup('ansible.builtin.file', profile) | from_yaml }}"
+    asked: "{{ data.inference_profile_data.serving | combine({'tp': 4 * 2}) }}"
+  tasks:
+    - name: Plan
+      blackwell.inference.memory_plan:
+        hardware: {gpus: 8, gpu_memory_gib: 95.59, ram_gib: 449}
+        model: "{{ data.inference_profile_data.model }}"
+        serving: "{{ asked }}"
+        arguments: "{{ data.inference_profile_data.arguments }}"
+        calibration: "{{ data.inference_profile_data.measured }}"
+        environment: {SINCE: 2026-02-24}
+        recorded: {plan: [1]}
+        instance_running: "yes"
+      loop: [first, second]
+      run_once: true
+      delegate_to: elsewhere
+      register: planned
+    - name: Keep what came of it
+      ansible.builtin.copy:
+        content: "{{ planned | to_json }}"
+        dest: "{{ kept }}"
+      delegate_to: localhost
+      become: false
+      check_mode: false
+"""
+
+
+@pytest.mark.parametrize("check", [False, True], ids=["run", "check mode"])
+def test_in_a_play_it_reaches_no_host(tmp_path: Path, check: bool) -> None:
+    """Values as Ansible templates them, defaults of the group, a loop, another host to delegate to: and no connection for any of it."""
+    (tmp_path / "play.yml").write_text(PLAY % {"engine_version": profile("kimi-k2.5")["sglang_version"]})
+    inventory = "unreachable ansible_host=192.0.2.1\nelsewhere ansible_host=192.0.2.2\n"
+    (tmp_path / "hosts").write_text(inventory + "localhost ansible_connection=local\n")
+    given = {"profile": str(ROOT / "playbooks" / "profiles" / "kimi-k2.5.yml"), "kept": str(tmp_path / "kept.json")}
+    command = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", str(tmp_path / "hosts")]
+    command += [str(tmp_path / "play.yml"), "-e", json.dumps(given), *(["--check"] if check else [])]
+    done = subprocess.run(
+        command, env={**os.environ, **environment(tmp_path)}, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = json.loads((tmp_path / "kept.json").read_text())["results"]
+    assert [result["plan"]["pool"]["tokens"] for result in results] == [159294] * 2
+    assert results[0]["changed"] is False
+    assert results[0]["plan_text"] == "\n".join([*results[0]["report"], ""])
+    assert results[0]["plan_html"].startswith("<!DOCTYPE html>")
+    assert "The recorded plan is a list where a dictionary was expected: it is left aside." in done.stdout + done.stderr
 
 
 def test_as_an_ad_hoc_task(tmp_path: Path) -> None:
@@ -170,17 +274,14 @@ def test_as_an_ad_hoc_task(tmp_path: Path) -> None:
     arguments = options(topology=None, hardware={"gpus": 8, "gpu_memory_gib": 95.59, "ram_gib": 449})
     task = {key: value for key, value in arguments.items() if value is not None}
     command = [str(Path(sys.executable).parent / "ansible"), "-i", "localhost,", "-c", "local", "localhost"]
-    environment = {
-        **os.environ,
-        "ANSIBLE_COLLECTIONS_PATH": str(TREE),
-        "ANSIBLE_LOCAL_TEMP": str(tmp_path / "local"),
-        "ANSIBLE_REMOTE_TEMP": str(tmp_path / "remote"),
-        "ANSIBLE_PYTHON_INTERPRETER": sys.executable,
-        "ANSIBLE_NOCOLOR": "1",
-    }
     module = ["-m", "blackwell.inference.memory_plan", "-a", json.dumps(task)]
     done = subprocess.run(
-        [*command, *module], env=environment, capture_output=True, text=True, timeout=120, check=False
+        [*command, *module],
+        env={**os.environ, **environment(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout.split("=>", 1)[1])["plan"]["pool"]["tokens"] == 159294

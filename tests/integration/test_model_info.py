@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.blackwell.inference.tests.integration.action_process import run_action
 from ansible_collections.blackwell.inference.tests.integration.module_process import run_module
 
 CONFIG = {
@@ -108,7 +109,7 @@ def test_what_it_returns_is_what_memory_plan_takes(model: Path) -> None:
         "engine_version": "0.5.23",
         "serving": {"device": "cpu", "max_total_tokens": 1000, "host_reserve_gib": 1},
     }
-    planned = run_module("memory_plan", task, {})["plan"]
+    planned = run_action("memory_plan", task)["plan"]
     assert planned["model"] == {"name": "tiny-llama", "identity": found["identity"]}
     assert planned["start"]["weights_bytes"] == 65664
 

@@ -20,7 +20,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.observe.topolo
 from ansible_collections.blackwell.inference.tests.doubles.nvml.build import build
 from ansible_collections.blackwell.inference.tests.doubles.nvml.description import load
 from ansible_collections.blackwell.inference.tests.doubles.nvml.dress import dress
-from ansible_collections.blackwell.inference.tests.integration.module_process import run_module
+from ansible_collections.blackwell.inference.tests.integration.action_process import run_action
 
 ROOT = Path(__file__).parents[2]
 LLAMA = {
@@ -67,7 +67,7 @@ def plan_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PlanOn:
             "serving": wishes,
             "calibration": profile["measured"] if model is None else {},
         }
-        return run_module("memory_plan", json.loads(json.dumps(task)), {})
+        return run_action("memory_plan", json.loads(json.dumps(task)))
 
     return planned
 

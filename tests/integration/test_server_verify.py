@@ -23,6 +23,7 @@ import pytest
 
 from ansible_collections.blackwell.inference.tests.doubles.companions import DIES_WITH_US
 from ansible_collections.blackwell.inference.tests.doubles.systemd.double import SystemdDouble
+from ansible_collections.blackwell.inference.tests.integration.action_process import run_action
 from ansible_collections.blackwell.inference.tests.integration.module_process import run_module
 from ansible_collections.blackwell.inference.tests.unit.verify import design_host
 
@@ -62,6 +63,7 @@ class Host:
         self.folder, self.plan, self.model = folder, plan, model
         self.systemd = SystemdDouble(folder)
         self.others: list[subprocess.Popen[Any]] = []
+        self.calls: list[dict[str, Any]] = []
         for name in ("models.json", "server_info.json", "chat.json"):
             shutil.copy(recording / name, folder)
         shutil.copy(recording / "journal.log", self.systemd.journal())
@@ -115,7 +117,12 @@ class Host:
             "report_path": str(self.folder / "plan.html"),
         }
         mount = ["unshare", "--mount", "sh", "-c", f'mount --bind {self.meminfo} /proc/meminfo && exec "$@"', "sh"]
-        return run_module("server_verify", {**arguments, **options}, self.systemd.environment, check, mount)
+
+        def call(given: dict[str, Any]) -> dict[str, Any]:
+            self.calls.append(given)
+            return run_module("server_verify", given, self.systemd.environment, check, mount)
+
+        return run_action("server_verify", {**arguments, **options}, call, check)
 
 
 def outcomes(result: dict[str, Any], outcome: str) -> list[str]:
@@ -164,6 +171,7 @@ def test_a_recorded_start_is_what_was_planned(recorded: Host) -> None:
     assert stat.S_IMODE(page.stat().st_mode) == 0o644
     assert f"Verified {result['verdict']['finished']}: it is what was planned" in page.read_text()
     assert "k-123" not in verdict.read_text() + page.read_text()
+    assert [call["write"] is None for call in recorded.calls] == [True, False], "one call verifies, a second one writes"
 
 
 def unit(**properties: str) -> Callable[[Host], None]:
@@ -302,6 +310,13 @@ def test_check_mode_verifies_and_writes_nothing(tiny: Host) -> None:
     assert old.read_text() == "old"
     assert not (tiny.folder / "calibration.json").exists()
     assert not (tiny.folder / "plan.html").exists()
+    assert len(tiny.calls) == 1
+
+
+def test_nothing_is_written_without_a_path(tiny: Host) -> None:
+    result = tiny.verify(verdict_path=None, calibration_path=None, report_path=None)
+    assert result["verdict"]["passed"] is True
+    assert len(tiny.calls) == 1
 
 
 def test_nothing_runs(tiny: Host) -> None:

@@ -5,12 +5,8 @@
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.text import iso
@@ -60,29 +56,3 @@ def failures(levels: Sequence[Level]) -> list[str]:
 
 def now() -> str:
     return iso(time.time())
-
-
-def write_record(path: Path, record: Mapping[str, Any]) -> None:
-    """As JSON; see `write_text`."""
-    write_text(path, json.dumps(record, indent=1, sort_keys=True) + "\n")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Whole or not at all, readable by everybody: a record holds no secrets."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def remove_record(path: Path) -> None:
-    """An old verdict must not be taken for the one that is being made."""
-    try:
-        path.unlink()
-    except FileNotFoundError:
-        return
