@@ -124,7 +124,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang import api
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.calibration import calibration_of
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import NotRunning, Question, gather
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence, NotRunning, Question
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.records import RecordPaths
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.verify import (
@@ -185,11 +185,14 @@ def main() -> None:
 def verify_server(module: AnsibleModule, question: Question) -> None:
     """Ends the module with what was found."""
     params, started = module.params, now()
-    evidence = gather(module.run_command, question, chat="api" in params["levels"])
+    evidence = Evidence(module.run_command, question)
     levels = verify(evidence, params["levels"])
     instance = params["unit"].removeprefix("sglang-").removesuffix(".service")
-    verdict = verdict_of(evidence, levels, instance, started, now())
-    found = {"verdict": verdict, "calibration": calibration_of(evidence)}
+    verdict = verdict_of(levels, instance, evidence.unit.invocation_id, started, now())
+    found = {
+        "verdict": verdict,
+        "calibration": calibration_of(question.planned, question.engine_version, evidence.start),
+    }
     if not verdict["passed"]:
         module.fail_json(msg=f"{params['unit']} is not what was planned. " + " ".join(failures(levels)), **found)
     module.exit_json(changed=False, **found)

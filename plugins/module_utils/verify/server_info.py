@@ -9,10 +9,13 @@ asked for, while the model list shows the one in force; page_size of the front p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..sglang import api
 from .evidence import Evidence
+from .planned import Planned
 from .verdict import FAILED, Check, near, plain, same, skipped
 
 SOURCE = "server info"
@@ -31,15 +34,32 @@ ASKED = (
 )
 
 
-def check_server_info(evidence: Evidence) -> tuple[Check, ...]:
-    if not evidence.info:
-        message = f"{SOURCE} answered {evidence.info_answer.said}; the server's own figures were expected. Read the unit's journal."
+@dataclass(frozen=True)
+class ServerInfoFacts:
+    """`info` is the answer as one flat dictionary, empty where there was none."""
+
+    planned: Planned
+    engine_version: str
+    models: api.Answer
+    info_answer: api.Answer
+    info: Mapping[str, Any]
+
+
+def gather_server_info(evidence: Evidence) -> ServerInfoFacts:
+    answer, info = evidence.server_info
+    question = evidence.question
+    return ServerInfoFacts(question.planned, question.engine_version, evidence.models, answer, info)
+
+
+def check_server_info(facts: ServerInfoFacts) -> tuple[Check, ...]:
+    if not facts.info:
+        message = f"{SOURCE} answered {facts.info_answer.said}; the server's own figures were expected. Read the unit's journal."
         return (Check("answer", FAILED, "server info", None, SOURCE, message),)
-    planned, info = evidence.planned, evidence.info
+    planned, info = facts.planned, facts.info
     checks = [
         same(
             "version",
-            evidence.engine_version,
+            facts.engine_version,
             info.get("version"),
             SOURCE,
             "Another engine runs than was deployed; deploy again, which restarts it.",
@@ -61,37 +81,37 @@ def check_server_info(evidence: Evidence) -> tuple[Check, ...]:
             SOURCE,
             ADVICE,
         ),
-        _context_length(evidence),
+        _context_length(facts),
     ]
-    checks.extend(_repeated(evidence, flag, key) for flag, key in ASKED if planned.argument(flag) is not None)
-    checks.extend(_ratio(evidence))
+    checks.extend(_repeated(facts, flag, key) for flag, key in ASKED if planned.argument(flag) is not None)
+    checks.extend(_ratio(facts))
     return tuple(checks)
 
 
-def _repeated(evidence: Evidence, flag: str, key: str) -> Check:
+def _repeated(facts: ServerInfoFacts, flag: str, key: str) -> Check:
     """An argument that the server must repeat. Arguments may be text; numbers of the same value are the same."""
-    asked, seen = evidence.planned.argument(flag), evidence.info.get(key)
+    asked, seen = facts.planned.argument(flag), facts.info.get(key)
     return same(key, _number(asked), _number(seen), SOURCE, ADVICE, _text)
 
 
-def _context_length(evidence: Evidence) -> Check:
-    asked = evidence.planned.argument("context-length")
-    models = api.model_list(evidence.models)
-    seen = models.context_length if models else evidence.info.get("context_length")
+def _context_length(facts: ServerInfoFacts) -> Check:
+    asked = facts.planned.argument("context-length")
+    models = api.model_list(facts.models)
+    seen = models.context_length if models else facts.info.get("context_length")
     source = api.MODELS if models else SOURCE
     if asked is None:
         return skipped("context length", None, seen, source, f"the plan leaves it to the model, which allows {seen}")
     return same("context length", int(asked), seen, source, ADVICE)
 
 
-def _ratio(evidence: Evidence) -> tuple[Check, ...]:
+def _ratio(facts: ServerInfoFacts) -> tuple[Check, ...]:
     """A size overrides the ratio, and the server info shows the ratio's default all the same."""
-    asked, size = evidence.planned.argument("hicache-ratio"), evidence.planned.argument("hicache-size")
-    seen = evidence.info.get("hicache_ratio")
+    asked, size = facts.planned.argument("hicache-ratio"), facts.planned.argument("hicache-size")
+    seen = facts.info.get("hicache_ratio")
     if size:
         why = f"hicache_size {size} overrides it; the {seen} that is shown has no effect"
         return (skipped("hicache_ratio", asked, seen, SOURCE, why),)
-    return (_repeated(evidence, "hicache-ratio", "hicache_ratio"),) if asked is not None else ()
+    return (_repeated(facts, "hicache-ratio", "hicache_ratio"),) if asked is not None else ()
 
 
 def _number(value: Any) -> Any:

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, gib_to_bytes
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.systemd import UnitState
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.api import Answer
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.start_log import parse_start
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import StartReading
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.host_memory import HostMemoryFacts
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.journal import JournalFacts
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.planned import Planned
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.server_info import ServerInfoFacts
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.unit_and_api import ApiFacts, UnitFacts
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict import Check
 from ansible_collections.blackwell.inference.plugins.module_utils.wait.progress import Counters
 
@@ -116,27 +120,32 @@ UNIT = UnitState(
 )
 MODELS = Answer(200, {"data": [{"id": "kimi-k2.5", "max_model_len": 262144}]})
 CHAT = Answer(200, {"choices": [{"message": {"content": None, "reasoning_content": "The user wants"}}]})
-EVIDENCE = Evidence(
-    planned=Planned.read(PLAN),
-    served_model_name="kimi-k2.5",
-    engine_version="0.5.9",
-    port=30000,
-    expected_unit={"LimitMEMLOCK": "infinity", "KillMode": "control-group"},
+PLANNED = Planned.read(PLAN)
+READING = StartReading(parse_start(LINES), started=1_771_927_200_000_000, fired_up=1_771_927_860_000_000)
+EXPECTED_UNIT = {"LimitMEMLOCK": "infinity", "KillMode": "control-group"}
+UNIT_FACTS = UnitFacts(
     unit=UNIT,
-    invocation_after="a1",
-    listener_is_ours=True,
-    listener_said="process 4711 of sglang-kimi.service",
-    unit_properties={"LimitMEMLOCK": "infinity", "KillMode": "control-group"},
+    expected_unit=EXPECTED_UNIT,
+    unit_properties=EXPECTED_UNIT,
     memlock="unlimited",
     manager_memlock="unlimited",
+    invocation_after="a1",
+)
+API_FACTS = ApiFacts(
+    unit=UNIT,
+    port=30000,
+    served_model_name="kimi-k2.5",
+    listener_is_ours=True,
+    listener_said="process 4711 of sglang-kimi.service",
     models=MODELS,
     chat=CHAT,
-    info_answer=Answer(200, INFO),
-    info=INFO,
-    start=parse_start(LINES),
-    start_rotated=False,
-    started=1_771_927_200_000_000,
-    fired_up=1_771_927_860_000_000,
+)
+SERVER_INFO_FACTS = ServerInfoFacts(
+    planned=PLANNED, engine_version="0.5.9", models=MODELS, info_answer=Answer(200, INFO), info=INFO
+)
+JOURNAL_FACTS = JournalFacts(planned=PLANNED, start=READING.journal, start_rotated=False, info=INFO)
+HOST_MEMORY_FACTS = HostMemoryFacts(
+    planned=PLANNED,
     seconds_since_start=60.0,
     available_bytes=78 * GIB,
     zfs_arc_bytes=0,
@@ -145,10 +154,11 @@ EVIDENCE = Evidence(
     memory=Counters(memory={"anonymous": 40 * GIB, "file": 0, "shared": 8 * HOST_TOKENS * CELL}),
     oom_kills=0,
 )
+Facts = TypeVar("Facts", ServerInfoFacts, JournalFacts, HostMemoryFacts)
 
 
-def with_plan(changes: Mapping[str, Any], evidence: Evidence = EVIDENCE) -> Evidence:
-    """The evidence against another plan; a dotted key reaches into it."""
+def changed_plan(changes: Mapping[str, Any]) -> Planned:
+    """Another plan; a dotted key reaches into it."""
     plan: dict[str, Any] = {key: (dict(value) if isinstance(value, dict) else value) for key, value in PLAN.items()}
     for key, value in changes.items():
         section, _dot, name = key.partition(".")
@@ -156,15 +166,20 @@ def with_plan(changes: Mapping[str, Any], evidence: Evidence = EVIDENCE) -> Evid
             plan[section][name] = value
         else:
             plan[section] = value
-    return replace(evidence, planned=Planned.read(plan))
+    return Planned.read(plan)
 
 
-def with_line(old: str, new: str, count: int = -1) -> Evidence:
-    """The evidence of a start that logged something else."""
+def with_plan(changes: Mapping[str, Any], facts: Facts) -> Facts:
+    """The same facts against another plan."""
+    return replace(facts, planned=changed_plan(changes))
+
+
+def with_line(old: str, new: str, count: int = -1) -> JournalFacts:
+    """The facts of a start that logged something else."""
     text = "\n".join(LINES)
     if old not in text:
         raise ValueError(f"no line has {old!r}")
-    return replace(EVIDENCE, start=parse_start(text.replace(old, new, count).split("\n")))
+    return replace(JOURNAL_FACTS, start=parse_start(text.replace(old, new, count).split("\n")))
 
 
 def failed(checks: tuple[Check, ...]) -> dict[str, str]:

@@ -9,10 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.device_memory import check_journal
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.journal import JournalFacts, check_journal
 from ansible_collections.blackwell.inference.tests.unit.verify.design_host import (
-    EVIDENCE,
+    JOURNAL_FACTS,
     PLAN,
     failed,
     skipped,
@@ -24,7 +23,7 @@ RESTART = "The journal and the plan speak of different starts; deploy again, whi
 
 
 def test_the_design_hosts_start_is_what_was_planned() -> None:
-    checks = check_journal(EVIDENCE)
+    checks = check_journal(JOURNAL_FACTS)
     assert failed(checks) == {}
     assert skipped(checks) == {}
 
@@ -128,30 +127,31 @@ def test_a_headroom_that_was_forced_is_the_planned_one() -> None:
 )  # fmt: skip
 def test_an_estimated_plan_may_be_further_off_than_a_measured_one(source: str, tokens: int, fails: bool) -> None:
     lines = [dict(line, source=source) if line["name"] == "weights" else line for line in PLAN["gpu"]["lines"]]
-    evidence = with_plan({"gpu.lines": lines, "pool.tokens": tokens})
-    assert ("max_total_num_tokens" in failed(check_journal(evidence))) is fails
+    facts = with_plan({"gpu.lines": lines, "pool.tokens": tokens}, JOURNAL_FACTS)
+    assert ("max_total_num_tokens" in failed(check_journal(facts))) is fails
 
 
 def test_a_pool_that_was_capped_is_exactly_the_cap() -> None:
-    evidence = with_plan({"pool.tokens": 159_276, "arguments.max-total-tokens": 159_276})
-    assert failed(check_journal(evidence))["max_total_num_tokens"].startswith(
+    facts = with_plan({"pool.tokens": 159_276, "arguments.max-total-tokens": 159_276}, JOURNAL_FACTS)
+    assert failed(check_journal(facts))["max_total_num_tokens"].startswith(
         "journal shows max_total_num_tokens 159277 tokens; 159276 tokens was expected, give or take 0 tokens (it was asked for)."
     )
 
 
 def test_the_host_pool_follows_the_tokens_that_this_start_really_has() -> None:
-    evidence = with_line("#tokens: 159277, KV size: 10.42", "#tokens: 158477, KV size: 10.37")
-    evidence = replace(evidence, start=replace(evidence.start, totals=replace(evidence.start.totals, tokens=158_477)))  # type: ignore[type-var]
-    assert failed(check_journal(evidence))["host pool of TP0"].startswith(
+    facts = with_line("#tokens: 159277, KV size: 10.42", "#tokens: 158477, KV size: 10.37")
+    facts = replace(facts, start=replace(facts.start, totals=replace(facts.start.totals, tokens=158_477)))  # type: ignore[type-var]
+    assert failed(check_journal(facts))["host pool of TP0"].startswith(
         "journal shows host pool of TP0 44.77 GB; 44.55 GB was expected"
     )
 
 
 def test_a_size_makes_the_pool_whatever_the_tokens() -> None:
-    evidence = with_plan(
-        {"arguments.hicache-size": 48, "host_cache.tokens": 683_061, "host_cache.bytes_per_rank": 683_061 * 70272}
+    facts = with_plan(
+        {"arguments.hicache-size": 48, "host_cache.tokens": 683_061, "host_cache.bytes_per_rank": 683_061 * 70272},
+        JOURNAL_FACTS,
     )
-    assert failed(check_journal(evidence))["host pool of TP0"].startswith(
+    assert failed(check_journal(facts))["host pool of TP0"].startswith(
         "journal shows host pool of TP0 44.77 GB; 48.00 GB was expected"
     )
 
@@ -166,8 +166,8 @@ POOLS = [
 
 
 def test_each_pool_of_a_rank_is_compared_with_the_one_planned_at_its_place() -> None:
-    evidence = with_plan({"host_cache.pools": POOLS}, with_line(FULL, f"{FULL}\n{SLIDING}"))
-    found = failed(check_journal(evidence))
+    facts = with_plan({"host_cache.pools": POOLS}, with_line(FULL, f"{FULL}\n{SLIDING}"))
+    found = failed(check_journal(facts))
     assert set(found) == {
         *(f"host pool (sliding-window KV cache) of TP{rank}" for rank in range(1, 8)),
         *(f"side pools in host memory of TP{rank}" for rank in range(8)),
@@ -179,33 +179,33 @@ def test_each_pool_of_a_rank_is_compared_with_the_one_planned_at_its_place() -> 
 
 def test_a_second_pool_of_another_size_is_named() -> None:
     larger = FULL.replace("44.77", "9.10")
-    evidence = with_plan({"host_cache.pools": POOLS}, with_line(FULL, f"{FULL}\n{larger}"))
-    assert failed(check_journal(evidence))["host pool (sliding-window KV cache) of TP0"].startswith(
+    facts = with_plan({"host_cache.pools": POOLS}, with_line(FULL, f"{FULL}\n{larger}"))
+    assert failed(check_journal(facts))["host pool (sliding-window KV cache) of TP0"].startswith(
         "journal shows host pool (sliding-window KV cache) of TP0 9.10 GB; 9.00 GB was expected"
     )
 
 
 def test_a_host_cache_that_nobody_planned() -> None:
-    evidence = with_plan({"host_cache": {"enabled": False, "page_size": 1}})
-    assert failed(check_journal(evidence)) == {
+    facts = with_plan({"host_cache": {"enabled": False, "page_size": 1}}, JOURNAL_FACTS)
+    assert failed(check_journal(facts)) == {
         "host pools": "journal shows host pools 8; 0 was expected. A host cache was allocated that nobody planned; deploy again, which restarts the server."
     }
 
 
 def test_a_cpu_has_no_gpu_lines() -> None:
-    evidence = with_plan({"device": "cpu", "gpu": None})
-    assert skipped(check_journal(evidence)) == dict.fromkeys(
+    facts = with_plan({"device": "cpu", "gpu": None}, JOURNAL_FACTS)
+    assert skipped(check_journal(facts)) == dict.fromkeys(
         ["tokens from the logged free memory", "graph memory", "GPU memory free after the start"], "skipped: device cpu"
     )
 
 
 def test_a_journal_that_lost_its_start_is_said_to_have() -> None:
-    evidence: Evidence = replace(EVIDENCE, start_rotated=True)
-    assert skipped(check_journal(evidence)) == {
+    facts: JournalFacts = replace(JOURNAL_FACTS, start_rotated=True)
+    assert skipped(check_journal(facts)) == {
         "start": "skipped: the journal keeps later lines of this invocation, but no longer those of its start"
     }
 
 
 def test_an_empty_journal_is_a_failure() -> None:
-    evidence = replace(EVIDENCE, start=type(EVIDENCE.start)())
-    assert {"fired-up line", "ranks", "max_total_num_tokens"} <= set(failed(check_journal(evidence)))
+    facts = replace(JOURNAL_FACTS, start=type(JOURNAL_FACTS.start)())
+    assert {"fired-up line", "ranks", "max_total_num_tokens"} <= set(failed(check_journal(facts)))

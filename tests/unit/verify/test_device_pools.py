@@ -12,11 +12,12 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.start_log import parse_start
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.calibration import calibration_of
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.device_memory import check_journal
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.evidence import Evidence
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.journal import JournalFacts, check_journal
 from ansible_collections.blackwell.inference.tests.unit.verify.design_host import (
     CELL,
+    JOURNAL_FACTS,
     LINES,
+    READING,
     failed,
     skipped,
     with_plan,
@@ -29,7 +30,9 @@ def pool(kind: str, slots: int, slot_bytes: int = 100) -> dict[str, Any]:
     return {"name": kind, "kind": kind, "slots": slots, "slot_bytes": slot_bytes, "size_bytes": slots * slot_bytes}
 
 
-def start(*pools: dict[str, Any], after_pool: str = "", plan: dict[str, Any] | None = None, tp: int = 8) -> Evidence:
+def start(
+    *pools: dict[str, Any], after_pool: str = "", plan: dict[str, Any] | None = None, tp: int = 8
+) -> JournalFacts:
     """The design host's start with these pools planned, and `after_pool` logged by every rank behind its KV cache."""
     lines = []
     for line in LINES:
@@ -37,7 +40,7 @@ def start(*pools: dict[str, Any], after_pool: str = "", plan: dict[str, Any] | N
         if "Memory pool end" in line and after_pool:
             lines += [f"{line.partition(']')[0]}] {text}" for text in after_pool.splitlines()]
     changes = {"pools": [FULL, *pools], "parallel": {"tp": tp, "pp": 8 // tp, "dp": 1}, **(plan or {})}
-    return replace(with_plan(changes), start=parse_start(lines))
+    return replace(with_plan(changes, JOURNAL_FACTS), start=parse_start(lines))
 
 
 DRAFT = "KV Cache is allocated. #tokens: 159277, K size: 0.30 GB, V size: 0.30 GB"
@@ -70,10 +73,10 @@ def test_pools_of_other_layers(kind: str, planned: int, line: str, good: bool) -
         for old in LINES
         for text in ([old.partition("]")[0] + "] " + line, old] if "KV Cache is" in old else [old])
     ]
-    evidence = replace(start(pool(kind, planned)), start=parse_start(lines))
-    found = failed(check_journal(evidence))
+    facts = replace(start(pool(kind, planned)), start=parse_start(lines))
+    found = failed(check_journal(facts))
     assert list(found) == ([] if good else [f"{kind} pool of TP{rank}" for rank in range(8)])
-    assert skipped(check_journal(evidence))["tokens from the logged free memory"].endswith(
+    assert skipped(check_journal(facts))["tokens from the logged free memory"].endswith(
         "each is compared with the plan"
     )
 
@@ -130,7 +133,7 @@ def test_a_draft_is_measured_apart_from_the_target(first: str, last: str) -> Non
     lines = [
         text for old in LINES for text in ([old, old.partition("]")[0] + "] " + draft] if marker in old else [old])
     ]
-    figures = calibration_of(replace(start(), start=parse_start(lines)))
+    figures = calibration_of(start().planned, "0.5.9", replace(READING, journal=parse_start(lines)))
     assert figures is not None
     gib = {
         name: round(figures[name] / 2**30, 2)

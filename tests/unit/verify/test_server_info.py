@@ -13,8 +13,8 @@ import pytest
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.api import Answer
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.server_info import check_server_info
 from ansible_collections.blackwell.inference.tests.unit.verify.design_host import (
-    EVIDENCE,
     INFO,
+    SERVER_INFO_FACTS,
     failed,
     skipped,
     with_plan,
@@ -24,7 +24,7 @@ ADVICE = "The process runs with other arguments than the plan's; deploy again, w
 
 
 def test_the_design_hosts_server_is_what_was_planned() -> None:
-    checks = check_server_info(EVIDENCE)
+    checks = check_server_info(SERVER_INFO_FACTS)
     assert failed(checks) == {}
     assert skipped(checks) == {"context length": "skipped: the plan leaves it to the model, which allows 262144"}
 
@@ -67,11 +67,11 @@ def test_the_design_hosts_server_is_what_was_planned() -> None:
     ids=lambda value: str(value) if not isinstance(value, str) or " " not in value else "",
 )
 def test_one_wrong_value_fails_by_name(key: str, value: Any, message: str) -> None:
-    assert failed(check_server_info(replace(EVIDENCE, info={**INFO, key: value}))) == {key: message}
+    assert failed(check_server_info(replace(SERVER_INFO_FACTS, info={**INFO, key: value}))) == {key: message}
 
 
 def test_a_ratio_that_a_size_overrides_means_nothing() -> None:
-    sized = replace(EVIDENCE, info={**INFO, "hicache_ratio": 2.0, "hicache_size": 48})
+    sized = replace(SERVER_INFO_FACTS, info={**INFO, "hicache_ratio": 2.0, "hicache_size": 48})
     checks = check_server_info(with_plan({"arguments": {"hicache-size": 48}}, sized))
     assert failed(checks) == {}
     assert (
@@ -80,20 +80,20 @@ def test_a_ratio_that_a_size_overrides_means_nothing() -> None:
 
 
 def test_the_context_length_in_force_is_the_model_lists() -> None:
-    checks = check_server_info(with_plan({"arguments.context-length": 131072}))
+    checks = check_server_info(with_plan({"arguments.context-length": 131072}, SERVER_INFO_FACTS))
     assert failed(checks) == {
         "context length": f"/v1/models shows context length 262144; 131072 was expected. {ADVICE}"
     }
 
 
 def test_a_page_size_that_was_asked_for() -> None:
-    assert failed(check_server_info(with_plan({"arguments.page-size": "64"}))) == {
+    assert failed(check_server_info(with_plan({"arguments.page-size": "64"}, SERVER_INFO_FACTS))) == {
         "page_size": f"server info shows page_size 1; 64 was expected. {ADVICE}"
     }
 
 
 def test_no_answer() -> None:
-    evidence = replace(EVIDENCE, info={}, info_answer=Answer(error="Connection refused"))
-    assert failed(check_server_info(evidence)) == {
+    facts = replace(SERVER_INFO_FACTS, info={}, info_answer=Answer(error="Connection refused"))
+    assert failed(check_server_info(facts)) == {
         "answer": "server info answered Connection refused; the server's own figures were expected. Read the unit's journal."
     }

@@ -12,12 +12,18 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.api import Answer
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.unit_and_api import check_api, check_unit
-from ansible_collections.blackwell.inference.tests.unit.verify.design_host import EVIDENCE, UNIT, failed, skipped
+from ansible_collections.blackwell.inference.tests.unit.verify.design_host import (
+    API_FACTS,
+    UNIT,
+    UNIT_FACTS,
+    failed,
+    skipped,
+)
 
 
 def test_the_design_hosts_unit_and_api_are_right() -> None:
-    assert failed((*check_unit(EVIDENCE), *check_api(EVIDENCE))) == {}
-    assert skipped((*check_unit(EVIDENCE), *check_api(EVIDENCE))) == {}
+    assert failed((*check_unit(UNIT_FACTS), *check_api(API_FACTS))) == {}
+    assert skipped((*check_unit(UNIT_FACTS), *check_api(API_FACTS))) == {}
 
 
 @pytest.mark.parametrize(
@@ -59,11 +65,11 @@ def test_the_design_hosts_unit_and_api_are_right() -> None:
     ids=["not active", "not enabled", "another limit", "another kill mode", "limit has no effect", "restarted"],
 )
 def test_one_wrong_thing_of_the_unit(change: dict[str, Any], name: str, message: str) -> None:
-    assert failed(check_unit(replace(EVIDENCE, **change))) == {name: message}
+    assert failed(check_unit(replace(UNIT_FACTS, **change))) == {name: message}
 
 
 def test_a_container_that_allows_nobody_more_is_not_the_units_fault() -> None:
-    checks = check_unit(replace(EVIDENCE, memlock="8388608", manager_memlock="8388608"))
+    checks = check_unit(replace(UNIT_FACTS, memlock="8388608", manager_memlock="8388608"))
     assert failed(checks) == {}
     assert skipped(checks) == {
         "locked memory limit": "skipped: this container allows 8388608 bytes to systemd itself, and no unit more"
@@ -71,13 +77,13 @@ def test_a_container_that_allows_nobody_more_is_not_the_units_fault() -> None:
 
 
 def test_limits_that_nobody_may_read() -> None:
-    assert skipped(check_unit(replace(EVIDENCE, memlock=None))) == {
+    assert skipped(check_unit(replace(UNIT_FACTS, memlock=None))) == {
         "locked memory limit": "skipped: the limits of the process cannot be read"
     }
 
 
 def test_without_declared_values_only_the_state_counts() -> None:
-    names = [check.name for check in check_unit(replace(EVIDENCE, expected_unit={}))]
+    names = [check.name for check in check_unit(replace(UNIT_FACTS, expected_unit={}))]
     assert names == ["active state", "unit file state", "invocation"]
 
 
@@ -116,4 +122,4 @@ def test_without_declared_values_only_the_state_counts() -> None:
     ids=["swapped underneath", "another model", "key refused", "says nothing", "no answer"],
 )
 def test_one_wrong_thing_of_the_api(change: dict[str, Any], name: str, message: str) -> None:
-    assert failed(check_api(replace(EVIDENCE, **change))) == {name: message}
+    assert failed(check_api(replace(API_FACTS, **change))) == {name: message}
