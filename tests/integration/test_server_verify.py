@@ -9,6 +9,7 @@ The real engine's recordings (on a CPU) carry the answers; what a CPU cannot sho
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import stat
@@ -24,7 +25,7 @@ import pytest
 from ansible_collections.blackwell.inference.tests.doubles.companions import DIES_WITH_US
 from ansible_collections.blackwell.inference.tests.doubles.systemd.double import SystemdDouble
 from ansible_collections.blackwell.inference.tests.integration.action_process import run_action
-from ansible_collections.blackwell.inference.tests.integration.module_process import run_module
+from ansible_collections.blackwell.inference.tests.integration.module_process import TREE, run_module
 from ansible_collections.blackwell.inference.tests.unit.verify import design_host
 
 TESTS = Path(__file__).parents[1]
@@ -360,3 +361,54 @@ def test_a_plan_that_is_none(tiny: Host) -> None:
     assert result["msg"].startswith(
         "The plan lacks arguments, device, host, host_cache, pool, ranks; a plan as memory_plan returns it was expected."
     )
+
+
+PLAY = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - name: Verify
+      blackwell.inference.server_verify: "{{ asked }}"
+      environment: "{{ seen_from }}"
+"""
+
+
+@pytest.mark.parametrize("check", [False, True], ids=["run", "check mode"])
+def test_in_a_play(tiny: Host, check: bool) -> None:
+    """The whole way, with values as Ansible templates them: verified, then written, and a server of another version fails all the same."""
+    records = tiny.folder / "records"
+    records.mkdir()
+    names = {"verdict_path": "verdict.json", "calibration_path": "calibration.json", "report_path": "plan.html"}
+    asked = {
+        "unit": UNIT,
+        "url": f"http://127.0.0.1:{tiny.port}",
+        "api_key": "k-123",
+        "plan": tiny.plan,
+        "served_model_name": tiny.model,
+        "engine_version": "0.5.22",
+        "levels": ["unit", "server_info"],
+        **{option: str(records / name) for option, name in names.items()},
+    }
+    (tiny.folder / "play.yml").write_text(PLAY)
+    command = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", "-c", "local", "-v"]
+    command += [
+        "-e",
+        json.dumps({"asked": asked, "seen_from": tiny.systemd.environment}),
+        str(tiny.folder / "play.yml"),
+    ]
+    given = {
+        "ANSIBLE_COLLECTIONS_PATH": str(TREE),
+        "ANSIBLE_PIPELINING": "true",
+        "ANSIBLE_PYTHON_INTERPRETER": sys.executable,
+        "ANSIBLE_NOCOLOR": "1",
+    }
+    done = subprocess.run(
+        [*command, *(["--check"] if check else [])], env={**os.environ, **given}, capture_output=True, text=True, check=False
+    )  # fmt: skip
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "sglang-tiny.service is not what was planned. [server_info] version: " in done.stdout
+    assert "k-123" not in done.stdout + done.stderr
+    assert sorted(path.name for path in records.iterdir()) == ([] if check else sorted(names.values()))
+    if not check:
+        assert json.loads((records / "verdict.json").read_text())["passed"] is False
+        assert "Failed: server_info, version" in (records / "plan.html").read_text()
