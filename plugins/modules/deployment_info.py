@@ -136,12 +136,143 @@ EXAMPLES = r"""
 
 RETURN = r"""
 deployment:
-  description:
-    - The state of the instance, with the keys C(unit), C(process), C(files), C(differing_files), C(foreign_files), C(secret_files),
-      C(directories), C(differing_directories), C(restart), C(environments), C(missing_users), C(missing_packages), C(port), C(other_engines)
-      and C(records).
-  returned: success
+  description: The state of the instance.
   type: dict
+  returned: success
+  contains:
+    unit:
+      description: The unit, as C(systemctl show) prints it.
+      type: dict
+      returned: always
+      contains:
+        name: {type: str, returned: always, description: Name of the unit.}
+        load_state: {type: str, returned: always, description: "V(loaded), or V(not-found) if it is not installed."}
+        active_state: {type: str, returned: always, description: "V(active), V(activating), V(inactive) or V(failed) for example."}
+        sub_state: {type: str, returned: always, description: "For example V(running), V(start-post) or V(dead)."}
+        unit_file_state: {type: str, returned: always, description: V(enabled) or V(disabled) for example.}
+        fragment_path: {type: str, returned: always, description: "The unit's file. Null if there is none."}
+        drop_ins:
+          description: Files that change this unit alone. Those that other units share are not listed.
+          type: list
+          elements: str
+          returned: always
+        need_daemon_reload: {type: bool, returned: always, description: Whether systemd has an older unit loaded than the files say.}
+        main_pid: {type: int, returned: always, description: Main process. 0 if none runs.}
+        invocation_id: {type: str, returned: always, description: Identifier of the current or last run. Null before the first one.}
+        result: {type: str, returned: always, description: "How the last run ended, for example V(success) or V(exit-code)."}
+        n_restarts: {type: int, returned: always, description: How often systemd started the unit again by itself.}
+        control_group: {type: str, returned: always, description: Its control group. Null if it has none.}
+        cgroup_memory_bytes: {type: int, returned: always, description: Memory of its control group. Null if it is not accounted.}
+    files:
+      description: O(files) against what lies on the host.
+      type: list
+      elements: dict
+      returned: always
+      contains:
+        name: {type: str, returned: always, description: Name as given.}
+        path: {type: str, returned: always, description: Path as given.}
+        differs:
+          description: What differs, V(absent) or V(type) alone, else any of V(content), V(owner), V(group) and V(mode).
+          type: list
+          elements: str
+          returned: always
+    secret_files:
+      description: Names of the files that hold a secret, now or as wanted. No difference of theirs may be shown.
+      type: list
+      elements: str
+      returned: always
+    foreign_files:
+      description: Names of the files whose content somebody else wrote. They are to be kept as a backup.
+      type: list
+      elements: str
+      returned: always
+    differing_files: {type: list, elements: str, returned: always, description: Names of the files that differ.}
+    directories:
+      description: O(directories) against what lies on the host.
+      type: list
+      elements: dict
+      returned: always
+      contains:
+        path: {type: str, returned: always, description: Path as given.}
+        differs:
+          description: What differs, V(absent) or V(type) alone, else any of V(owner), V(group) and V(mode).
+          type: list
+          elements: str
+          returned: always
+    differing_directories: {type: list, elements: str, returned: always, description: Paths of the directories that differ.}
+    process:
+      description: The unit's main process.
+      type: dict
+      returned: always
+      contains:
+        pid: {type: int, returned: always, description: Its pid. 0 if none runs.}
+        running: {type: bool, returned: always, description: "Whether it runs, also while it is starting or stopping."}
+    restart:
+      description: >-
+        Whether the engine must be started, or stopped and started. Decided only if O(files) has a config, an environment and a unit.
+      type: dict
+      returned: always
+      contains:
+        required: {type: bool, returned: always, description: Whether it must.}
+        reasons:
+          description: Why, one for each change.
+          type: list
+          elements: dict
+          returned: always
+          contains:
+            input:
+              description: V(config), V(environment), V(unit), V(packages) or V(process) (nothing runs).
+              type: str
+              returned: always
+            what:
+              description: The change, for example C(mem-fraction-static) and its old and new value. A secret is not shown.
+              type: str
+              returned: always
+    environments:
+      description: O(environments) against what is installed.
+      type: list
+      elements: dict
+      returned: always
+      contains:
+        path: {type: str, returned: always, description: Path as given.}
+        exists: {type: bool, returned: always, description: Whether there is a Python interpreter.}
+        complete: {type: bool, returned: always, description: Whether all requirements are met.}
+        missing: {type: dict, returned: always, description: "Wanted version of each distribution that is not there, by its name."}
+        differs:
+          description: Installed version of each distribution that has another one than wanted, by its name.
+          type: dict
+          returned: always
+    missing_users: {type: list, elements: str, returned: always, description: Those of O(users) that do not exist.}
+    missing_packages: {type: list, elements: str, returned: always, description: Those of O(packages) that are not installed.}
+    port:
+      description: Who listens on O(port). Null without that option.
+      type: dict
+      returned: always
+      contains:
+        number: {type: int, returned: always, description: The port.}
+        listening: {type: bool, returned: always, description: Whether somebody listens.}
+        listener_pid: {type: int, returned: always, description: "The process that listens. Null if none, or if it cannot be seen."}
+        listener_unit: {type: str, returned: always, description: Its unit. Null if it has none.}
+        ours: {type: bool, returned: always, description: "Whether it is the instance's unit."}
+    other_engines:
+      description: Every other C(sglang-*.service) that runs.
+      type: list
+      elements: dict
+      returned: always
+      contains:
+        unit: {type: str, returned: always, description: Name of the unit.}
+        memory_bytes:
+          description: Host memory that its processes hold, or what its plan says if that is more.
+          type: int
+          returned: always
+    records:
+      description: What earlier runs recorded of the instance. Null for a record that is missing or cannot be read.
+      type: dict
+      returned: always
+      contains:
+        plan: {type: dict, returned: always, description: "The plan, as M(blackwell.inference.memory_plan) returned it."}
+        verdict: {type: dict, returned: always, description: "The verdict, as M(blackwell.inference.server_verify) returned it."}
+        calibration: {type: dict, returned: always, description: "The calibration, as M(blackwell.inference.server_verify) returned it."}
   sample:
     unit: {name: sglang-kimi.service, active_state: active, main_pid: 4711}
     differing_files: []

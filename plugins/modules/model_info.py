@@ -49,12 +49,173 @@ EXAMPLES = r"""
 
 RETURN = r"""
 model:
-  description:
-    - The facts of the checkpoint, each with where it came from in RV(ignore:sources).
-    - RV(ignore:kv_cache_dtype) is what C(auto) means for it.
-    - RV(ignore:identity) changes when the checkpoint changes, and is null from a profile.
-  returned: success
+  description: The facts of the checkpoint that planning needs.
   type: dict
+  returned: success
+  contains:
+    name: {type: str, returned: always, description: "Name of the directory, or what the profile says."}
+    architecture:
+      description: Class that the engine serves the model with, the first of C(architectures) in C(config.json).
+      type: str
+      returned: always
+    model_type: {type: str, returned: always, description: The C(model_type) of C(config.json).}
+    quantization:
+      description: For example V(compressed-tensors int4), V(modelopt_fp4) or V(fp8). Null without one.
+      type: str
+      returned: always
+    dtype: {type: str, returned: always, description: "V(bfloat16), V(float16) or V(float32)."}
+    kv_cache_dtype:
+      description: What C(auto) means for this checkpoint, V(bfloat16) or V(fp8_e4m3) for example.
+      type: str
+      returned: always
+    layers: {type: int, returned: always, description: Layers of the text model.}
+    hidden_size: {type: int, returned: always, description: Width of the text model.}
+    vocab_size: {type: int, returned: always, description: Tokens that the model knows.}
+    max_position_embeddings:
+      description: Longest context in tokens, with the checkpoint's own rope scaling.
+      type: int
+      returned: always
+    multimodal: {type: bool, returned: always, description: Whether the model reads more than text.}
+    experts: {type: int, returned: always, description: Experts of a layer. Null for a dense model.}
+    attention:
+      description: What the engine keeps of a token, by kind of attention.
+      type: dict
+      returned: always
+      contains:
+        kind:
+          description: >-
+            V(mla), V(gqa), V(sliding), V(hybrid), or V(other), whose pools planning does not size and M(blackwell.inference.memory_plan)
+            refuses.
+          type: str
+          returned: always
+        heads: {type: int, returned: "for C(mla), C(gqa) and C(other)", description: Attention heads.}
+        kv_lora_rank: {type: int, returned: for C(mla), description: Width of the latent that stands for keys and values.}
+        qk_rope_head_dim: {type: int, returned: for C(mla), description: Width of the rope key beside it.}
+        index_head_dim: {type: int, returned: for C(mla), description: Width of the key of a sparse indexer. Null without one.}
+        index_pattern:
+          description: One letter a layer, V(k) keeps index keys, V(r) reuses those of a layer before. Null if every layer keeps them.
+          type: str
+          returned: for C(mla)
+        kv_heads: {type: int, returned: for C(gqa), description: Heads of keys and values.}
+        head_dim: {type: int, returned: for C(gqa), description: Width of a key.}
+        v_head_dim: {type: int, returned: for C(gqa), description: Width of a value.}
+        full:
+          description: The layers that see every token.
+          type: dict
+          returned: for C(sliding) and C(hybrid)
+          contains:
+            kind: {type: str, returned: always, description: "V(gqa), or V(mla) in some hybrids."}
+            heads: {type: int, returned: always, description: Attention heads.}
+            kv_heads: {type: int, returned: for C(gqa), description: Heads of keys and values.}
+            head_dim: {type: int, returned: for C(gqa), description: Width of a key.}
+            v_head_dim: {type: int, returned: for C(gqa), description: Width of a value.}
+            kv_lora_rank: {type: int, returned: for C(mla), description: Width of the latent.}
+            qk_rope_head_dim: {type: int, returned: for C(mla), description: Width of the rope key.}
+            index_head_dim: {type: int, returned: for C(mla), description: "Width of the indexer's key. Null without one."}
+            index_pattern: {type: str, returned: for C(mla), description: As that of the whole model.}
+        sliding:
+          description: The layers that see the last tokens alone.
+          type: dict
+          returned: for C(sliding)
+          contains:
+            kind: {type: str, returned: always, description: Always V(gqa).}
+            heads: {type: int, returned: always, description: Attention heads.}
+            kv_heads: {type: int, returned: always, description: Heads of keys and values.}
+            head_dim: {type: int, returned: always, description: Width of a key.}
+            v_head_dim: {type: int, returned: always, description: Width of a value.}
+        window: {type: int, returned: for C(sliding), description: Tokens that they see.}
+        state:
+          description: What a layer of linear attention or Mamba keeps of a request.
+          type: dict
+          returned: for C(hybrid)
+          contains:
+            value_heads: {type: int, returned: always, description: Heads of values.}
+            key_heads: {type: int, returned: always, description: "Heads of keys, or groups."}
+            value_head_dim: {type: int, returned: always, description: Width of a value head.}
+            key_head_dim: {type: int, returned: always, description: "Width of a key head, or size of the state."}
+            conv_kernel: {type: int, returned: always, description: Width of the convolution.}
+            dtype: {type: str, returned: always, description: "Type of the state, V(float32) or V(bfloat16) for example."}
+        pattern:
+          description: One letter a layer, V(f) full attention, V(s) sliding window, V(l) keeps a state, V(n) keeps nothing.
+          type: str
+          returned: for C(sliding) and C(hybrid)
+        what: {type: str, returned: for C(other), description: What the attention is.}
+    weights:
+      description: The weights on the disk.
+      type: dict
+      returned: always
+      contains:
+        total_bytes: {type: int, returned: always, description: Bytes of all tensors.}
+        files:
+          description: Weight files. 0 with a total of 0 for a directory without weights, for which planning wants C(load-format) C(dummy).
+          type: int
+          returned: always
+        tensors: {type: int, returned: always, description: Tensors. Null from a profile that does not tell them.}
+        by_dtype: {type: dict, returned: always, description: "Bytes by the type of the tensors, for example C(BF16)."}
+        replicated_bytes: {type: int, returned: always, description: Bytes that every rank holds whole. Null if not known.}
+        per_rank_bytes: {type: int, returned: always, description: Bytes of one rank as measured. Null if nobody measured them.}
+        per_rank_tp:
+          description: Number of ranks at which C(per_rank_bytes) was measured. Null if nobody did.
+          type: int
+          returned: always
+        shares:
+          description: The bytes by how the engine divides them over ranks. Null if they are not known.
+          type: dict
+          returned: always
+          contains:
+            layers:
+              description: Runs of layers that hold the same, in order.
+              type: list
+              elements: dict
+              returned: always
+              contains:
+                count: {type: int, returned: always, description: Layers of the run. The other figures are those of one of its layers.}
+                replicated_bytes: {type: int, returned: always, description: Whole on every rank.}
+                tensor_bytes: {type: int, returned: always, description: Divided by C(tp).}
+                attention_bytes: {type: int, returned: always, description: Divided by C(tp) / C(dp).}
+                kv_bytes: {type: int, returned: always, description: "Divided by C(tp) / C(dp), into C(kv_heads) parts at most."}
+                kv_heads: {type: int, returned: always, description: Heads of keys and values.}
+            first:
+              description: What the first pipeline stage holds besides.
+              type: dict
+              returned: always
+              contains: &share
+                replicated_bytes: {type: int, returned: always, description: Whole on every rank.}
+                tensor_bytes: {type: int, returned: always, description: Divided by C(tp).}
+                attention_bytes: {type: int, returned: always, description: Divided by C(tp) / C(dp).}
+                kv_bytes: {type: int, returned: always, description: "Divided by C(tp) / C(dp), into C(kv_heads) parts at most."}
+                kv_heads: {type: int, returned: always, description: Heads of keys and values.}
+            last:
+              description: What the last pipeline stage holds besides.
+              type: dict
+              returned: always
+              contains: *share
+            every:
+              description: What every pipeline stage holds besides.
+              type: dict
+              returned: always
+              contains: *share
+            draft:
+              description: The layers for multi-token prediction, which the served model does not load.
+              type: dict
+              returned: always
+              contains: *share
+            tied: {type: bool, returned: always, description: Whether the last stage needs the embedding of the first one too.}
+        source: {type: str, returned: always, description: V(safetensors) or V(profile).}
+    identity:
+      description: >-
+        SHA-256 over C(config.json), C(hf_quant_config.json), the index and each shard's header and size. It changes when the checkpoint
+        does. Null from a profile.
+      type: str
+      returned: always
+    draft_layers: {type: int, returned: always, description: "Layers for multi-token prediction beside RV(ignore:layers). 0 without any."}
+    vision_rotary_dim:
+      description: Half a head of the vision tower. Null without a tower, or if its heads are not told.
+      type: int
+      returned: always
+    vision_layers: {type: int, returned: always, description: Layers of the vision tower. Null without one.}
+    vision_width: {type: int, returned: always, description: Width of the vision tower. Null without one.}
+    sources: {type: dict, returned: always, description: "Where a fact comes from, by the fact's name."}
   sample:
     name: kimi-k2.5
     architecture: KimiK25ForConditionalGeneration

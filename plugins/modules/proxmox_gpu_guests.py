@@ -17,6 +17,7 @@ description:
     no driver is unbound, no card is removed, and the host is never rebooted by this module.
 extends_documentation_fragment:
   - blackwell.inference.attributes
+  - blackwell.inference.holders
 attributes:
   check_mode:
     support: full
@@ -51,18 +52,10 @@ options:
   user:
     description: With a container, the numeric user inside whose processes alone are ended one by one.
     type: int
-  grace_seconds:
-    description: From TERM to KILL.
-    type: float
-    default: 30
   deadline_seconds:
     description: How long each rung may take.
     type: float
     default: 300
-  scan_timeout_seconds:
-    description: How long the processes of the host are waited for while they are looked through.
-    type: float
-    default: 20
 """
 
 EXAMPLES = r"""
@@ -83,8 +76,97 @@ guests:
   description:
     - The GPUs of the host, its guests with the processes that hold GPUs, and what became of the release.
     - The command line and the environment of a process are never returned.
-  returned: always, but where the host could not be read
   type: dict
+  returned: success, and on failure if the host could be read
+  contains:
+    schema: {type: int, returned: always, description: Version of this structure.}
+    gpus:
+      description: NVIDIA GPUs of the host.
+      type: list
+      elements: dict
+      returned: always
+      contains:
+        pci_address: {type: str, returned: always, description: Address on the PCI bus.}
+        device_id: {type: str, returned: always, description: "Vendor and device, for example V(10de:2bb5)."}
+        driver:
+          description: Driver that the GPU is bound to, V(nvidia) or V(vfio-pci) for example. Null if none.
+          type: str
+          returned: always
+        iommu_group: {type: int, returned: always, description: Its IOMMU group. Null if there is none.}
+        device:
+          description: Name of its device node, for example V(nvidia0). Null unless the nvidia driver has it.
+          type: str
+          returned: always
+        guests: {type: list, elements: int, returned: always, description: VMIDs of the guests that have it.}
+        holders: {type: list, elements: int, returned: always, description: "Pids, on the host, of the processes that have it open."}
+    guests:
+      description: Containers and virtual machines.
+      type: list
+      elements: dict
+      returned: always
+      contains:
+        vmid: {type: int, returned: always, description: VMID.}
+        kind: {type: str, returned: always, description: V(lxc) or V(qemu).}
+        name: {type: str, returned: always, description: Its name. Null if it has none.}
+        running: {type: bool, returned: always, description: Whether it runs.}
+        gpus:
+          description: PCI addresses of the GPUs that it was given or that its processes have.
+          type: list
+          elements: str
+          returned: always
+        holders:
+          description: Its processes that have a GPU open. Of a virtual machine, its QEMU process.
+          type: list
+          elements: dict
+          returned: always
+          contains:
+            pid: {type: int, returned: always, description: Pid on the host.}
+            guest_pid: {type: int, returned: always, description: Pid inside the container.}
+            name: {type: str, returned: always, description: Name of the process.}
+            state: {type: str, returned: always, description: State letter of the kernel.}
+            uid: {type: int, returned: always, description: User on the host.}
+            guest_uid:
+              description: User inside the container. Null for a VM, or if the container does not know that user.
+              type: int
+              returned: always
+            start_ticks: {type: int, returned: always, description: "Start time in clock ticks since the boot, by which it is known again."}
+            unit: {type: str, returned: always, description: Its systemd unit inside the container. Null if it has none.}
+            devices: {type: dict, returned: always, description: V(descriptor) and V(mapping) by the name of the device node.}
+    unread:
+      description: What could not be read. A process among them may hold anything.
+      type: list
+      elements: dict
+      returned: always
+      contains:
+        what: {type: str, returned: always, description: "A process, file or thing."}
+        why: {type: str, returned: always, description: The reason.}
+    release:
+      description: What became of the release. Null with O(state=listed).
+      type: dict
+      returned: always
+      contains:
+        state: {type: str, returned: always, description: "V(released), V(held), V(needs_consent), V(needs_reset) or V(needs_reboot)."}
+        rungs:
+          description: The steps that were come to, in order.
+          type: list
+          elements: dict
+          returned: always
+          contains:
+            rung: {type: str, returned: always, description: "V(processes), V(guest_stop), V(reset) or V(reboot)."}
+            outcome:
+              description: >-
+                V(released), V(not_enough), V(failed), V(not_applicable), V(not_consented), V(left_to_play) (the reboot), or in check mode
+                V(would_try).
+              type: str
+              returned: always
+            what: {type: str, returned: always, description: "What was done, or would be, as a sentence."}
+        why: {type: str, returned: always, description: "Why the GPUs are not free, as a sentence. Null if they are."}
+        next_step: {type: str, returned: always, description: "What to do about it, as a sentence. Null if they are free."}
+        consent_needed: {type: str, returned: always, description: The O(consent) that was missing. Null if none was.}
+        restarted:
+          description: Whether the guest, stopped here, was started again. Null if it was not stopped.
+          type: bool
+          returned: always
   sample:
     schema: 1
     gpus:

@@ -66,75 +66,59 @@ EXAMPLES = r"""
 RETURN = r"""
 readiness:
   description: What the last look showed.
-  returned: always
   type: dict
+  returned: success, and on failure unless the unit could not be read
   contains:
-    state:
-      description: One of V(ready), V(loading), V(hung), V(failed), V(dead) and V(stopped).
-      type: str
-      returned: always
-      sample: ready
+    state: {type: str, returned: always, description: "V(ready), V(loading), V(hung), V(failed), V(dead) or V(stopped)."}
     phase:
-      description: The last milestone of the start.
+      description: >-
+        The last milestone of the start. V(starting), V(connecting ranks), V(loading weights), V(sizing pools), V(capturing graphs),
+        V(building caches), V(pinning host memory), V(warming up) or V(ready).
       type: str
       returned: always
-      sample: loading weights
-    shards_loaded:
-      description: Weight files loaded so far.
-      type: int
-      returned: always
-      sample: 12
-    shards_total:
-      description: Weight files in all, when it is known.
-      type: int
-      returned: always
-      sample: 64
-    pinned_bytes:
-      description: Host memory that was pinned so far.
-      type: int
-      returned: always
-      sample: 358167208960
-    elapsed_seconds:
-      description: Seconds since the start, up to the moment when the server was up.
-      type: float
-      returned: always
-      sample: 431.2
-    estimate_seconds:
-      description: What O(estimate_seconds) said.
-      type: float
-      returned: always
-      sample: 430.0
-    silent_seconds:
-      description: Seconds since any counter moved.
-      type: float
-      returned: always
-      sample: 1.0
+    shards_loaded: {type: int, returned: always, description: Weight files loaded so far.}
+    shards_total: {type: int, returned: always, description: Weight files in all. Null if it is not known.}
+    pinned_bytes: {type: int, returned: always, description: Host memory that was pinned so far.}
+    elapsed_seconds: {type: float, returned: always, description: "Seconds since the start, up to the moment when the server was up."}
+    estimate_seconds: {type: float, returned: always, description: What O(estimate_seconds) said. Null without it.}
+    silent_seconds: {type: float, returned: always, description: Seconds since any counter moved.}
     progress:
       description: The counters.
       type: dict
       returned: always
-      sample: {journal_lines: 212, bytes_read: 4294967296, resident_bytes: 8589934592, locked_bytes: 0, processes: 11}
-    reason:
-      description: What is wrong, what was expected and what to do. Empty when nothing is.
-      type: str
-      returned: always
-      sample: null
+      contains:
+        journal_lines: {type: int, returned: always, description: "Lines of the journal since the start, without those of the access log."}
+        bytes_read: {type: int, returned: always, description: "Bytes that the unit's processes read, without small reads."}
+        resident_bytes: {type: int, returned: always, description: "Memory of the unit's processes, that of files included."}
+        locked_bytes:
+          description: Locked and pinned memory of the unit's processes, as far as the kernel accounts it.
+          type: int
+          returned: always
+        processes: {type: int, returned: always, description: Processes of the unit.}
+    reason: {type: str, returned: always, description: "What is wrong, what was expected and what to do. Null if nothing is wrong."}
     journal:
-      description: Last lines of the journal, without secrets, when something is wrong.
+      description: Last lines of the journal, without secrets. Empty if nothing is wrong.
       type: list
       elements: str
       returned: always
-      sample: []
-    unit_result:
-      description: What systemd says of the unit's last run.
-      type: str
-      returned: always
-      sample: success
+    unit_result: {type: str, returned: always, description: "What systemd says of the unit's last run."}
+  sample:
+    state: loading
+    phase: loading weights
+    shards_loaded: 12
+    shards_total: 64
+    pinned_bytes: 0
+    elapsed_seconds: 95.2
+    estimate_seconds: 430.0
+    silent_seconds: 1.0
+    progress: {journal_lines: 212, bytes_read: 4294967296, resident_bytes: 8589934592, locked_bytes: 0, processes: 11}
+    reason: null
+    journal: []
+    unit_result: success
 watch:
-  description: What the next call needs to go on watching the same start.
-  returned: always
+  description: What the next call needs to go on watching the same start. Private to the collection.
   type: dict
-  sample: {invocation_id: 5c1d7d1f9f3d4b0e8f3c1c3f7b8c9d0e}
+  returned: to the action plugin alone, never to a task
 """
 
 from typing import Any

@@ -90,9 +90,39 @@ EXAMPLES = r"""
 
 RETURN = r"""
 verdict:
-  description: The outcome, level by level. Each check has C(name), C(outcome) (passed, failed or skipped), C(expected), C(seen), C(source) and C(message).
-  returned: when there was a running unit to verify
+  description: The outcome, level by level. Null in check mode if nothing runs.
   type: dict
+  returned: success, and on failure if there was a running unit to verify
+  contains:
+    schema: {type: int, returned: always, description: Version of this structure.}
+    instance: {type: str, returned: always, description: Name of the instance.}
+    passed: {type: bool, returned: always, description: Whether no check failed.}
+    started: {type: str, returned: always, description: When the verification began (UTC).}
+    finished: {type: str, returned: always, description: When the verification ended (UTC).}
+    invocation_id: {type: str, returned: always, description: The run of the unit that was verified.}
+    levels:
+      description: The levels that were asked for.
+      type: list
+      elements: dict
+      returned: always
+      contains:
+        level: {type: str, returned: always, description: One of O(levels).}
+        passed: {type: bool, returned: always, description: Whether no check of the level failed.}
+        checks:
+          description: The checks of the level.
+          type: list
+          elements: dict
+          returned: always
+          contains:
+            name: {type: str, returned: always, description: Name of the check.}
+            outcome: {type: str, returned: always, description: "V(passed), V(failed) or V(skipped)."}
+            expected: {type: raw, returned: always, description: "What was expected. Null if nothing was, as in a check that was skipped."}
+            seen: {type: raw, returned: always, description: What was seen. Null if nothing was.}
+            source: {type: str, returned: always, description: Where it was looked for.}
+            message:
+              description: What was seen, what was expected and, if they differ, what to do. Or why it was skipped.
+              type: str
+              returned: always
   sample:
     schema: 1
     instance: kimi
@@ -111,9 +141,48 @@ verdict:
             source: journal
             message: journal shows max_total_num_tokens 159277 tokens, within 954 tokens of 159294 tokens.
 calibration:
-  description: Figures of this start for the next plan. Empty when the journal no longer holds the whole start.
-  returned: when there was a running unit to verify
+  description:
+    - Figures of this start for the next plan. Null if the journal no longer holds the whole start.
+    - Figures of memory are those of the rank that has least left. What was not logged is not returned.
   type: dict
+  returned: as RV(verdict)
+  contains:
+    schema: {type: int, returned: always, description: Version of this structure.}
+    measured: {type: str, returned: always, description: "Where and when the figures were read, for example V(journal 2026-02-24)."}
+    engine_version: {type: str, returned: always, description: Version of SGLang.}
+    model:
+      description: The model that was served.
+      type: dict
+      returned: always
+      contains:
+        name: {type: str, returned: always, description: Its name.}
+        identity:
+          description: Its checkpoint, as M(blackwell.inference.model_info) names it. Null if planned from a profile.
+          type: str
+          returned: always
+    ranks: {type: int, returned: always, description: Ranks.}
+    tokens: {type: int, returned: always, description: Tokens of the pool on each rank.}
+    max_running_requests: {type: int, returned: always, description: Requests that run at once.}
+    kv_bytes: {type: int, returned: if it was logged, description: Size of the pool on a rank.}
+    host_cache_bytes_per_rank: {type: int, returned: with a host cache, description: Host cache of a rank.}
+    start_seconds: {type: float, returned: always, description: Seconds from the start to the line that says that the server is up.}
+    free_before_load_bytes:
+      description: Free GPU memory before the weights were loaded.
+      type: int
+      returned: unless the engine runs on a CPU
+    free_after_load_bytes:
+      description: Free GPU memory with the model's weights loaded.
+      type: int
+      returned: unless the engine runs on a CPU
+    draft_weights_bytes: {type: int, returned: with a draft model, description: Weights of the draft on a rank.}
+    graph_bytes: {type: int, returned: if graphs were captured, description: Memory of the CUDA graphs.}
+    free_after_graphs_bytes:
+      description: Free GPU memory once the graphs were captured.
+      type: int
+      returned: unless the engine runs on a CPU
+    graph_batch: {type: int, returned: unless the engine runs on a CPU, description: Largest batch of the decode graphs.}
+    gpu_memory_total_bytes: {type: int, returned: unless the engine runs on a CPU, description: Memory of the smallest card.}
+    arguments: {type: dict, returned: unless the engine runs on a CPU, description: Engine flags that the figures were measured with.}
   sample: {measured: journal 2026-02-24, engine_version: 0.5.9, ranks: 8, tokens: 159277, graph_bytes: 4026531840, start_seconds: 431.2}
 """
 
