@@ -125,7 +125,7 @@ plan:
       V(operator), V(measured), V(engine) (a constant of that version), V(plan) (computed) or V(estimate).
   type: dict
   returned: success
-  contains:
+  contains: &plan
     schema: {type: int, returned: always, description: Version of this structure.}
     engine:
       description: The engine that is planned for.
@@ -447,6 +447,11 @@ refusals:
     overridable: {type: bool, returned: always, description: Whether C(force) overrides it.}
   sample:
     - {name: headroom, message: mem_fraction_static 0.93 leaves 0.83 GiB free, overridable: true}
+refused_plan:
+  description: The plan that was refused, with the same keys as RV(plan).
+  type: dict
+  returned: on a refusal after which figures still mean something
+  contains: *plan
 """
 
 from typing import Any

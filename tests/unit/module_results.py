@@ -11,17 +11,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import yaml
+import pytest
 
+from ansible_collections.blackwell.inference.plugins.action.deployment_inputs import ActionModule
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
 from ansible_collections.blackwell.inference.plugins.module_utils.deploy import installed, state
+from ansible_collections.blackwell.inference.plugins.module_utils.deploy.installation import Installation
 from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import model_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.model.weight_shares import Share, WeightShares
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.files import HostFiles, Unread
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.kernel_log import KernelEntry, KernelLog
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.nvml.gpus import ChildNvmlReader
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.topology import observe
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.host import host_from_topology
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.request import PlanRequest
@@ -34,7 +35,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.verify.calibra
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.verify import LEVELS, verdict_of, verify
 from ansible_collections.blackwell.inference.plugins.module_utils.wait import watch
 from ansible_collections.blackwell.inference.tests.doubles.nvml.build import build
-from ansible_collections.blackwell.inference.tests.doubles.nvml.description import HOSTS, load
+from ansible_collections.blackwell.inference.tests.doubles.nvml.description import load
 from ansible_collections.blackwell.inference.tests.doubles.nvml.dress import dress
 from ansible_collections.blackwell.inference.tests.unit.model.test_families import NAMES as MODELS
 from ansible_collections.blackwell.inference.tests.unit.model.test_families import published
@@ -43,7 +44,8 @@ from ansible_collections.blackwell.inference.tests.unit.release import scripted
 from ansible_collections.blackwell.inference.tests.unit.verify.design_host import EVIDENCE, with_plan
 
 Result = dict[str, Any]
-ROOT = Path(__file__).parents[2]
+ROLES = Path(__file__).parents[2] / "roles"
+UNREAD = (Unread("/proc/1/maps", "Permission denied"),)
 # A stand-in for device nodes that open on this machine, so that no root is needed.
 NODE_NUMBERS = [(7, number) for number in range(9)] + [(203, 0), (203, 1)]
 
@@ -67,7 +69,9 @@ def model_info() -> list[Result]:
     share = Share(1, 2, 3, 4, 8)
     read = model_from_dict(published("kimi-k2.5").as_dict())
     shares = WeightShares(((60, share),), first=share, last=share, every=share, draft=share, tied=True)
-    read = replace(read, weights=replace(read.weights, tensors=7, by_dtype={"BF16": 1}, replicated_bytes=1, shares=shares))
+    read = replace(
+        read, weights=replace(read.weights, tensors=7, by_dtype={"BF16": 1}, replicated_bytes=1, shares=shares)
+    )
     return [{"model": model.as_dict()} for model in (read, *map(published, MODELS))]
 
 
@@ -75,7 +79,12 @@ def memory_plan(request_for: Callable[..., PlanRequest], topology: Result) -> li
     host = host_from_topology(topology, [{"unit": "sglang-other.service", "memory_bytes": 1 << 30}])
     drafting = {"version": "0.5.14", "speculative_algorithm": "EAGLE3", "speculative_num_steps": 3}
     drafting |= {"speculative_eagle_topk": 1, "speculative_num_draft_tokens": 4, "mem_fraction_static": 0.86}
-    cpu = {"hardware": {"gpus": 0, "ram_gib": 64, "ram_available_gib": 60}, "device": "cpu", "tp": 1, "mem_fraction_static": None}
+    cpu = {
+        "hardware": {"gpus": 0, "ram_gib": 64, "ram_available_gib": 60},
+        "device": "cpu",
+        "tp": 1,
+        "mem_fraction_static": None,
+    }
     requests = [
         request_for(hicache_size=48, mem_fraction_static=0.93, force=["headroom"]),
         request_for(replaced={"host": host, "recorded_calibration": True}, hicache_ratio=2.0),
@@ -104,21 +113,23 @@ UnitFileState=enabled
 """
 
 
-def systemctl(arguments: Any) -> tuple[int, str, str]:
+def systemctl(arguments: list[str]) -> tuple[int, str, str]:
     return 0, SHOW, ""
 
 
-def deployment_info(folder: Path, setattr_: Callable[..., None]) -> list[Result]:
+def deployment_info(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Result]:
     """An instance of which nothing is on the host, and another engine that runs."""
-    setattr_(state, "other_engines", lambda unit, directory: {"sglang-other.service": 1 << 30})
+    monkeypatch.setattr(state, "other_engines", lambda unit, directory: {"sglang-other.service": 1 << 30})
     kinds = ("config", "environment", "unit")
     files = [installed.WantedFile(kind, f"/none/{kind}", "", kind, "root", "root", "0640") for kind in kinds]
     directories = (installed.WantedDirectory("/none", "root", "root", "0755"),)
     environments = ({"path": "/none", "requirements": {"torch": "2.9.1"}, "engine": True},)
     asked = {"files": tuple(files), "environments": environments, "users": ("nobody-here",), "packages": ("none",)}
+    results: list[Result] = []
     for port in (None, 1):
         wanted = state.Wanted("sglang-kimi.service", port, folder, folder, directories=directories, **asked)
-        yield {"deployment": state.read_deployment(systemctl, wanted)}
+        results.append({"deployment": state.read_deployment(systemctl, wanted)})
+    return results
 
 
 def gpu_release() -> list[Result]:
@@ -130,7 +141,7 @@ def gpu_release() -> list[Result]:
     after = scripted.seen([scripted.gpu()])
     return [
         {"release": list_holders(scripted.ScriptedHost(look, evidence=evidence()), request).as_dict()},
-        {"release": release(scripted.ScriptedHost(look, after), request).as_dict()},
+        {"release": replace(release(scripted.ScriptedHost(look, after), request), unread=UNREAD).as_dict()},
     ]
 
 
@@ -142,8 +153,8 @@ def evidence() -> Any:
 
 
 def proxmox_gpu_guests() -> list[Result]:
-    seen = guests.situation(guests.CONTAINER, guests.RANK, guests.KVM, others=(guests.VM,), unread=(Unread("1", "gone"),))
-    told = release_guest(guests.FakeDoor(seen), guests.Request(101, (guests.GPU0,)))
+    seen = guests.state(guests.CONTAINER, guests.RANK, guests.KVM, others=(guests.VM,), unread=UNREAD)
+    told = release_guest(guests.FakeDoor(seen), guests.request("none"))
     whole = seen.host.as_dict()
     return [{"guests": {**whole, "release": None}}, {"guests": {**whole, "release": told.as_dict()}}]
 
@@ -156,7 +167,25 @@ def server_ready() -> list[Result]:
 def server_verify() -> list[Result]:
     """The design host, and a server on a CPU."""
     results = []
-    for found in (EVIDENCE, with_plan({"device": "cpu", "gpu": None})):
+    drafting = tuple(replace(rank, draft_weights_bytes=1 << 30, weights_bytes=2 << 30) for rank in EVIDENCE.start.ranks)
+    bare = tuple(replace(rank, pools=(), host_pools=(), graphs=()) for rank in EVIDENCE.start.ranks)
+    on_cpu = with_plan({"device": "cpu", "gpu": None})
+    drafted = replace(EVIDENCE, start=replace(EVIDENCE.start, ranks=drafting))
+    for found in (EVIDENCE, drafted, replace(on_cpu, start=replace(EVIDENCE.start, ranks=bare))):
         verdict = verdict_of(found, verify(found, list(LEVELS)), "kimi", "2026-02-24T10:12:00Z", "2026-02-24T10:12:03Z")
         results.append({"verdict": verdict, "calibration": calibration_of(found)})
     return results
+
+
+def pinned_environment(folder: Path) -> list[Result]:
+    """Nothing was begun."""
+    return [{"installation": Installation(folder / "env", folder / "lock", "python3", run=folder).look()}]
+
+
+def deployment_inputs() -> list[Result]:
+    """With the locks that ship, and of a play that needs none."""
+    locks = {"__inference_sglang_lock": "sglang_runtime/files/requirements-0.5.23.txt"}
+    locks["__inference_toolbox_lock"] = "toolbox/files/requirements.txt"
+    action = object.__new__(ActionModule)
+    action._value = lambda name: str(ROLES / locks[name])
+    return [{"inputs": action._locks()}, {"inputs": {}}]
