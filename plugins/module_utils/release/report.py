@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, blackwell.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is told of a release: `release` of docs/interface.md. Private to the collection, may change any time."""
+"""What is told of a release: `release` of gpu_release. Private to the collection, may change any time."""
 
 from __future__ import annotations
 

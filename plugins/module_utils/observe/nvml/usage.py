@@ -26,7 +26,7 @@ class GpuUse:
 
     `memory_used_bytes` is without the driver's own part, `memory_reserved_bytes`; where that is None it is with it. `processes`: pid in our pid
     namespace to bytes (None: not told); None where the driver keeps no list. `recovery_action`: what the driver wants done, in the words of
-    docs/interface.md (a number where there is no word for it), None where it does not say. `refused`: NVML's number when it broke off.
+    gpu_release (a number where there is no word for it), None where it does not say. `refused`: NVML's number when it broke off.
     """
 
     index: int
