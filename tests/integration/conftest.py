@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +19,7 @@ from ansible_collections.blackwell.inference.tests.testhost import vm as vms
 from ansible_collections.blackwell.inference.tests.testhost.image import SUITES
 from ansible_collections.blackwell.inference.tests.testhost.site import Site, this_site
 
+PR_SET_PDEATHSIG = 1
 GROUPS = {
     "second run": ("loop/test_second_run.py",),
     "kimi": ("loop/test_gpus_held.py", "loop/test_killed.py"),
@@ -40,6 +43,12 @@ GROUPS = {
 
 Every other file is a group of its own, after these. The long ones begin first, so that both workers end at about the same time.
 """
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A worker dies with the run: it would go on for some seconds, and what it owns would not be garbage to the next run."""
+    if hasattr(config, "workerinput"):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def group_of(nodeid: str) -> str:

@@ -147,8 +147,9 @@ def test_gc_removes_the_hosts_of_a_killed_maker(own_site: Site) -> None:
     hosts.up(own_site, "orphan", "trixie", owner_pid=maker.pid)
     assert hosts.gc(own_site) == []
     maker.kill()
+    wait_until(lambda: Path(f"/proc/{maker.pid}/stat").read_text().split()[2] == "Z", "the end of the maker")
+    assert hosts.gc(own_site) == ["orphan"]  # though nobody has taken note of the end
     maker.wait()
-    assert hosts.gc(own_site) == ["orphan"]
     wait_until(lambda: not footprint(own_site), "an empty machine", seconds=5)
 
 

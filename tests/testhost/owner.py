@@ -19,8 +19,10 @@ def is_gone(owner: str) -> bool:
 
 
 def start_time(pid: int) -> str:
+    """A process that has ended and waits for its parent to take note has none."""
     try:
         after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2]
     except FileNotFoundError:
         return "never"
-    return after_name.split()[19]
+    state, *more = after_name.split()
+    return "never" if state == "Z" else more[18]
