@@ -10,8 +10,8 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.html_report import html_report
 from ansible_collections.blackwell.inference.plugins.plugin_utils.last_start import estimate_seconds
+from ansible_collections.blackwell.inference.plugins.plugin_utils.page.page import page
 from ansible_collections.blackwell.inference.plugins.plugin_utils.page_file import PageError, write_page
 from ansible_collections.blackwell.inference.plugins.plugin_utils.plan_text import plan_lines
 
@@ -40,7 +40,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             result["estimate_seconds"] = estimate_seconds(plan, calibration)
         try:
             if options["page"] and plan and not self._task.check_mode:
-                write_page(options["page"], html_report(plan))
+                write_page(options["page"], page(plan))
         except PageError as error:
             refusal = f"{refusal} {error}".lstrip()
         return {**result, "failed": True, "msg": refusal} if refusal else result
