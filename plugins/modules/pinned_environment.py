@@ -112,12 +112,7 @@ from pathlib import Path
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
-from ansible_collections.blackwell.inference.plugins.module_utils.deploy.installation import (
-    FAILED,
-    RUNNING,
-    Installation,
-    watch,
-)
+from ansible_collections.blackwell.inference.plugins.module_utils.deploy import installation
 
 ARGUMENTS = {
     "path": {"type": "path", "required": True},
@@ -134,11 +129,13 @@ def main() -> None:
     if module.check_mode:
         module.exit_json(changed=True)
     params = module.params
-    installation = Installation(Path(params["path"]), Path(params["requirements"]), params["python"], params["wheels"])
+    wanted = installation.Installation(
+        Path(params["path"]), Path(params["requirements"]), params["python"], params["wheels"]
+    )
     try:
         if not params["again"]:
-            installation.begin()
-        seen = watch(installation, params["observe_seconds"])
+            wanted.begin()
+        seen = installation.watch(wanted, params["observe_seconds"])
     except InferenceError as error:
         module.fail_json(msg=str(error), **error.details)
     except OSError as error:
@@ -146,14 +143,14 @@ def main() -> None:
             msg=f"The environment {params['path']} could not be made: {error.filename}: {error.strerror}. "
             "A requirements file, and a folder beside it that is writable, were expected."
         )
-    if seen["state"] == FAILED:
+    if seen["state"] == installation.FAILED:
         module.fail_json(
             msg=f"What {params['requirements']} pins could not be installed into {params['path']}. pip said last: {seen['reason']}. "
             "Correct what it names, and run this again.",
             installation=seen,
         )
-    if seen["state"] != RUNNING:
-        installation.finish()
+    if seen["state"] != installation.RUNNING:
+        wanted.finish()
     module.exit_json(changed=True, installation=seen)
 
 
