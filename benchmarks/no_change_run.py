@@ -42,7 +42,7 @@ class Figure:
         return f"{self.what}: {self.value:.4g} (at most {self.most:g}){beyond}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Fleet(Machine):
     """One machine under many names, each a host of its own to Ansible."""
 
@@ -85,7 +85,7 @@ def seconds(machine: Machine, playbook: str) -> float:
 
 def processor_seconds(machine: Machine, playbook: str, count: int) -> float:
     """Of the play's processes on the controller; what the hosts compute is not among them."""
-    fleet = Fleet(machine.host, machine.directory, machine.variables, count)
+    fleet = Fleet(machine.host, machine.directory, machine.variables, count=count)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     played = fleet.play(playbook)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
