@@ -16,12 +16,14 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.devic
     bracket_of,
     largest_batch,
 )
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_inputs import (
+    PoolInputs,
+    PoolOptions,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_sizing import size_stages
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import (
     DevicePools,
     Pool,
-    PoolInputs,
-    PoolOptions,
     RunningRequests,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.cache_choice import auto_ratio
@@ -46,6 +48,7 @@ def pool_inputs(case: dict[str, Any], rules: SizingRules) -> PoolInputs:
     model = model_from_dict(case["spec"])
     drafting = case.get("speculation")
     return PoolInputs(
+        rules=rules,
         model=model,
         parallelism=Parallelism(case["tp"], case["pp"], case["dp"]),
         kv_cache_dtype=model.kv_cache_dtype if case["kv_cache_dtype"] == "auto" else case["kv_cache_dtype"],
@@ -79,7 +82,7 @@ def pool_inputs(case: dict[str, Any], rules: SizingRules) -> PoolInputs:
 
 def device(case: dict[str, Any], version: str) -> dict[str, Any]:
     rules = rules_of(version)
-    stages = size_stages(pool_inputs(case, rules), rules)
+    stages = size_stages(pool_inputs(case, rules))
     # A stage that keeps nothing of a token is not among them: then only what all stages share can be compared.
     whole = len(stages) == case["pp"]
     pools = stages[case["pp_rank"] if whole else 0]

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core.units import gb_text, gib_text
 from .device.auto_fraction import engine_fraction
-from .device.gpu_budget import GpuBudget, gpu_budget
+from .device.gpu_budget import GpuBudget, GpuCase, gpu_budget
 from .host.pools import HostCache
 from .request.request import PlanRequest
 from .start_estimate import pin_seconds
@@ -64,10 +64,11 @@ def with_target_defaults(request: PlanRequest) -> PlanRequest:
     return replace(request, serving=replace(serving, **values)) if values else request
 
 
-def gpu_choices(asked: PlanRequest, aimed_at: PlanRequest, gpu: GpuBudget | None) -> tuple[Choice, ...]:
-    """None of them on a CPU, nor where there is no pool."""
-    if gpu is None or gpu.tokens == 0:
+def gpu_choices(asked: PlanRequest, case: GpuCase | None, gpu: GpuBudget | None) -> tuple[Choice, ...]:
+    """None of them on a CPU, nor where there is no pool. The case is of the request with the values of its target."""
+    if case is None or gpu is None or gpu.tokens == 0:
         return ()
+    aimed_at = case.request
     hundredth, chunk = gpu.base_bytes // 100, aimed_at.serving.chunked_prefill_size or gpu.chunk_tokens
     tokens = hundredth // max(1, sum(pool.slot_bytes for pool in gpu.pools.pools if pool.kind not in _OF_REQUESTS))
     return (
@@ -75,7 +76,7 @@ def gpu_choices(asked: PlanRequest, aimed_at: PlanRequest, gpu: GpuBudget | None
             "mem_fraction_static",
             gpu.fraction,
             "operator" if asked.serving.mem_fraction_static is not None else "plan",
-            f"leaves {gib_text(gpu.headroom_bytes)} free after graph capture{_unasked(aimed_at, gpu)}",
+            f"leaves {gib_text(gpu.headroom_bytes)} free after graph capture{_unasked(case, gpu)}",
             f"0.01 more holds about {tokens:,} tokens more and leaves {gib_text(hundredth)} less",
         ),
         Choice(
@@ -99,12 +100,12 @@ def gpu_choices(asked: PlanRequest, aimed_at: PlanRequest, gpu: GpuBudget | None
     )
 
 
-def _unasked(request: PlanRequest, gpu: GpuBudget) -> str:
+def _unasked(case: GpuCase, gpu: GpuBudget) -> str:
     """What the engine would take without being told, and what that would hold."""
-    own = engine_fraction(request, gpu.graph_batch)
+    own = engine_fraction(case.request, gpu.graph_batch)
     if own is None or not 0 < own < 1:
         return ""
-    tokens = gpu_budget(request, own, request.serving.cached).tokens
+    tokens = gpu_budget(case, own).tokens
     holds = f"holds {tokens:,} tokens" if tokens else "does not start"
     return f"; left to itself SGLang would take {own:.3f}, which {holds}"
 

@@ -13,8 +13,7 @@ from typing import Callable
 from ..core.errors import Refusal
 from ..model.attention import MlaGeometry
 from .device.graphs import prefill_chunk
-from .device.pool_inputs import speculation
-from .device.pools import MTP_ALGORITHMS
+from .request.parallelism import MTP_ALGORITHMS
 from .request.request import PlanRequest
 
 _UNGROUPED = ("NGRAM", "STANDALONE")
@@ -61,7 +60,7 @@ def _drafts_in_groups(request: PlanRequest) -> Refusal | None:
 
 def _trees_in_pages(request: PlanRequest) -> Refusal | None:
     """Only where the attention backend is known: given, or the one that every version takes for MLA on sm_120 (triton)."""
-    drafting = speculation(request)
+    drafting = request.speculation
     if drafting is None or request.page_size == 1:
         return None
     ngram = drafting.algorithm == "NGRAM"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from ..core.units import gib_text
 from .device.gpu_budget import GpuBudget, proposed_headroom_bytes
-from .device.pool_inputs import speculation
 from .host.pools import HostCache
 from .request.host import OTHER_HARDWARE, UNKNOWN
 from .request.request import PlanRequest
@@ -64,7 +63,7 @@ def plan_notes(request: PlanRequest, gpu: GpuBudget | None, tokens: int, pool: H
 
 def _draft_notes(request: PlanRequest) -> list[str]:
     """Wishes for drafts that the engine does not follow."""
-    serving, drafting = request.serving, speculation(request)
+    serving, drafting = request.serving, request.speculation
     given = [key for key in _OF_DRAFTS if getattr(serving, key) is not None]
     if drafting is None:
         return [f"{', '.join(given)} without a speculative_algorithm: nothing drafts."] if given else []

@@ -12,7 +12,6 @@ from typing import Any
 from ..core.errors import Refusal
 from .choices import Choice
 from .device.gpu_budget import GpuBudget, cell_bytes, needed_headroom_bytes
-from .device.pool_inputs import speculation
 from .device.pools import DevicePools, RunningRequests
 from .host.budget import HostBudget
 from .host.pools import HostCache
@@ -90,7 +89,7 @@ class MemoryPlan:
         }
 
     def _speculation(self) -> dict[str, Any] | None:
-        drafting = speculation(self.request)
+        drafting = self.request.speculation
         if drafting is None:
             return None
         draft = drafting.draft

@@ -13,8 +13,7 @@ from ..core.errors import PlanningError, Refusal
 from ..core.ledger import Line
 from .choices import cache_choices, gpu_choices, with_target_defaults
 from .combinations import combination_refusals
-from .device.gpu_budget import GpuBudget, chosen_budget, cpu_pools, limiting
-from .device.pool_inputs import WITHOUT_STEPS, speculation
+from .device.gpu_budget import GpuBudget, GpuCase, chosen_budget, cpu_pools, gpu_case, limiting
 from .device.pools import DevicePools
 from .device.refusals import gpu_refusals
 from .host.cache_plan import plan_host_cache
@@ -24,6 +23,7 @@ from .plan import MemoryPlan
 from .preflight import preflight
 from .profile_rules import suitability_notes, suitability_refusals
 from .report.text import report_lines
+from .request.parallelism import WITHOUT_STEPS
 from .request.request import PlanRequest
 from .start_estimate import start_estimate
 
@@ -68,7 +68,7 @@ def settings_of(request: PlanRequest, gpu: GpuBudget | None, cache: HostCache | 
 
 
 def _speculation(request: PlanRequest) -> dict[str, Any]:
-    drafting = speculation(request)
+    drafting = request.speculation
     if drafting is None:
         return {}
     settings: dict[str, Any] = {
@@ -135,14 +135,16 @@ def _planned(asked: PlanRequest, early: tuple[Refusal, ...]) -> MemoryPlan:
     request, refusals = with_target_defaults(asked), list(early)
     serving = request.serving
     gpu: GpuBudget | None = None
+    case: GpuCase | None = None
     in_host: tuple[Line, ...] = ()
     stages: tuple[DevicePools, ...]
     if serving.device == "cpu":
         pools, in_host = cpu_pools(request)
         stages = (pools,)
     else:
-        gpu = chosen_budget(request, serving.cached)
-        refusals += gpu_refusals(request, gpu)
+        case = gpu_case(request, serving.cached)
+        gpu = chosen_budget(case)
+        refusals += gpu_refusals(case, gpu)
         stages = gpu.stages
     pools = limiting(stages)
     # Where there is no device pool there is none to mirror, and the refusal says so.
@@ -151,7 +153,7 @@ def _planned(asked: PlanRequest, early: tuple[Refusal, ...]) -> MemoryPlan:
         if pools.tokens
         else replace(request, serving=replace(serving, hicache=False, hicache_size=None, hicache_ratio=None))
     )
-    planned = plan_host_cache(cached, stages, speculation(request), in_host)
+    planned = plan_host_cache(cached, stages, in_host)
     refusals += planned.refusals
     weights = request.model.weights
     pinned = planned.cache.bytes_total if planned.cache else 0
@@ -164,7 +166,7 @@ def _planned(asked: PlanRequest, early: tuple[Refusal, ...]) -> MemoryPlan:
         size_gb_that_fits=planned.size_gb_that_fits,
         start=start_estimate(weights.total_bytes, pinned, weights.files, serving.disk_bytes_per_second, serving.device),
         settings=settings_of(request, gpu, planned.cache),
-        choices=(*gpu_choices(asked, request, gpu), *cache_choices(asked, planned.cache)),
+        choices=(*gpu_choices(asked, case, gpu), *cache_choices(asked, planned.cache)),
         refusals=tuple(refusals),
         notes=request.notes
         + suitability_notes(request)

@@ -10,9 +10,9 @@ from typing import Callable
 from ..core.errors import Refusal
 from ..model.attention import GqaGeometry, OtherAttention, kv_geometries
 from ..model.spec import ModelSpec
-from .device.pool_inputs import pool_wishes, refuses_drafts, speculation
-from .device.pools import MTP_ALGORITHMS
+from .device.pool_inputs import pool_options, refuses_drafts
 from .device.refusals import CARD_CHECKS
+from .request.parallelism import MTP_ALGORITHMS
 from .request.request import PlanRequest
 
 # Flags whose memory the plan does not count: other parallelisms, adapters. What a wish says is refused among the flags before this.
@@ -106,7 +106,7 @@ def _speculation(request: PlanRequest) -> Refusal | None:
             "speculation",
             f"serving.speculative_algorithm is {algorithm} and device is cpu, where nobody has seen it work: leave it out.",
         )
-    if refuses_drafts(request.model, pool_wishes(request), speculation(request), request.rules):
+    if refuses_drafts(request.model, pool_options(request), request.speculation, request.rules):
         return Refusal(
             "speculation",
             f"serving.speculative_algorithm is {algorithm}, and SGLang {request.rules.engine_version} ends the start of {request.model.name} "

@@ -14,7 +14,10 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.units imp
 from ansible_collections.blackwell.inference.plugins.module_utils.model.config import model_from_config
 from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import Weights
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.layer_pools import full_stage
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolInputs, PoolOptions
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_inputs import (
+    PoolInputs,
+    PoolOptions,
+)
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import (
     Parallelism,
     Speculation,
@@ -28,6 +31,7 @@ LATENT, KEY = (512 + 64) * 2, 128 + 4
 
 def stage(version: str, layers: range = range(78), host_cache: bool = False, draft: bool = False):
     inputs = PoolInputs(
+        dialect_for(version).rules,
         MODEL,
         Parallelism(8),
         "bfloat16",
@@ -38,7 +42,7 @@ def stage(version: str, layers: range = range(78), host_cache: bool = False, dra
         options=PoolOptions(host_cache=host_cache),
         speculation=Speculation("EAGLE", 3, 1, 4) if draft else None,
     )
-    return full_stage(inputs, layers, dialect_for(version).rules)
+    return full_stage(inputs, layers)
 
 
 @pytest.mark.parametrize(

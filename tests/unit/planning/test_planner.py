@@ -12,6 +12,8 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device import gpu_budget
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_inputs import pool_inputs
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.text import report_lines
 
 
@@ -225,3 +227,19 @@ def test_wishes_for_drafts_that_are_not_followed_are_noted(plan, kimi, options, 
     assert note in plan(model=replace(kimi, draft_layers=1), **options).notes
     followed = {**options, "speculative_algorithm": "NEXTN", "speculative_num_draft_tokens": 4}
     assert not [note for note in plan(model=replace(kimi, draft_layers=1), **followed).notes if "speculative" in note]
+
+
+@pytest.mark.parametrize("fraction", [None, 0.88])
+def test_what_pools_are_sized_from_is_derived_once(plan, llama, monkeypatch, fraction):
+    """For all fractions that are tried, the engine's own among them."""
+    made = []
+
+    def counted(*arguments):
+        made.append(pool_inputs(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(gpu_budget, "pool_inputs", counted)
+    found = plan(model=llama, mem_fraction_static=fraction, speculative_algorithm="NGRAM")
+    assert "left to itself SGLang would take" in found.choices[0].why
+    assert len(made) == 1
+    assert made[0].speculation is found.request.speculation

@@ -67,6 +67,13 @@ def test_no_gpu(plan):
     )
 
 
+def test_no_gpu_and_drafts(plan, kimi):
+    """What the pools would be sized from needs a card; that there is none is said instead."""
+    model = replace(kimi, draft_layers=1)
+    found = refusal(plan, model=model, hardware={"gpus": 0}, speculative_algorithm="EAGLE")
+    assert found[0] == "gpu_count"
+
+
 def test_no_gpu_and_the_drivers_own_words(request_for):
     request = request_for(hardware={"gpus": 0})
     (found,) = preflight(

@@ -21,7 +21,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.model.attentio
     StateGeometry,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import ModelSpec, Weights, model_from_dict
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_budget import gpu_budget
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_budget import gpu_budget, gpu_case
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.previous_plan import (
@@ -260,7 +260,7 @@ def test_the_same_input_gives_the_same_bytes(request):
 def test_a_higher_fraction_never_holds_less_nor_leaves_more_free(request, low, step):
     """Of a hybrid the states and the tokens share: one more state may cost as many tokens as it is worth."""
     high = low + step * (0.99 - low)
-    poor, rich = gpu_budget(request, low, False), gpu_budget(request, high, False)
+    poor, rich = (gpu_budget(gpu_case(request, False), fraction) for fraction in (low, high))
     state = sum(pool.slot_bytes for pool in rich.pools.pools if "state" in pool.kind)
     cell = sum(pool.slot_bytes for pool in rich.pools.pools if pool.kind == "full")
     spare = state // cell + 1 + request.page_size if cell and state else 0
@@ -295,7 +295,7 @@ def test_more_ranks_never_hold_fewer_tokens_each(request):
     for tp in (1, 2, 4, 8):
         gpus = tuple(replace(card, index=index) for index in range(tp))
         wider = replace(request, serving=replace(request.serving, tp=tp), host=replace(request.host, gpus=gpus))
-        tokens.append(gpu_budget(wider, 0.9, False).tokens)
+        tokens.append(gpu_budget(gpu_case(wider, False), 0.9).tokens)
     assert tokens == sorted(tokens)
 
 

@@ -20,12 +20,12 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.errors im
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, gib_to_bytes
 from ansible_collections.blackwell.inference.plugins.module_utils.model.config import model_from_config
 from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import ModelSpec, Weights
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_sizing import size_pools
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import (
-    DevicePools,
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_inputs import (
     PoolInputs,
     PoolOptions,
 )
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_sizing import size_pools
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import DevicePools
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.hardware import host_from_hardware
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import (
@@ -76,6 +76,7 @@ def speculation_of(start: dict[str, Any]) -> Speculation | None:
 def pools_of(start: dict[str, Any], version: str, before_gib: float, after_gib: float) -> DevicePools:
     """By the options and the two free figures of a start, nothing else of its log."""
     inputs = PoolInputs(
+        rules=sizing_rules(EngineVersion.parse(version)),
         model=model_of(start["model"]),
         parallelism=Parallelism(start["tp"], start.get("pp", 1), start.get("dp", 1)),
         kv_cache_dtype=start["kv_cache_dtype"],
@@ -94,7 +95,7 @@ def pools_of(start: dict[str, Any], version: str, before_gib: float, after_gib: 
             swa_full_tokens_ratio=start.get("swa_full_tokens_ratio"),
         ),
     )
-    return size_pools(inputs, sizing_rules(EngineVersion.parse(version)))
+    return size_pools(inputs)
 
 
 def predicted(start: dict[str, Any], version: str = "oldest") -> DevicePools:
@@ -316,6 +317,7 @@ def test_the_fraction_below_which_an_h200_had_no_pool(draft_gib, least):
     """
     speculation = Speculation("EAGLE", 3, 1, 4) if draft_gib else None
     inputs = PoolInputs(
+        rules=sizing_rules(EngineVersion.parse("0.5.14")),
         model=model_of("deepseek-v3"),
         parallelism=Parallelism(8),
         kv_cache_dtype="fp8_e4m3",
@@ -326,10 +328,8 @@ def test_the_fraction_below_which_an_h200_had_no_pool(draft_gib, least):
         speculation=speculation,
         draft_weights_bytes=gib_to_bytes(draft_gib),
     )
-    rules = sizing_rules(EngineVersion.parse("0.5.14"))
     tokens = [
-        size_pools(replace(inputs, fraction=fraction), rules).tokens
-        for fraction in (0.88, least - 0.0002, least + 0.0002)
+        size_pools(replace(inputs, fraction=fraction)).tokens for fraction in (0.88, least - 0.0002, least + 0.0002)
     ]
     assert tokens[:2] == [0, 0]
     assert tokens[2] > 0

@@ -10,7 +10,7 @@ from ...model.attention import Geometry, GqaGeometry, HybridGeometry, OtherAtten
 from ...model.spec import ModelSpec
 from ...sglang.sizing_rules import SizingRules
 from ..request.parallelism import Speculation
-from .pools import PoolInputs
+from .pool_inputs import PoolInputs
 from .token_cost import element_bytes, indexer_bytes, kv_heads, stored_bytes
 
 # Of a vision tower's table as it is loaded.
@@ -22,7 +22,7 @@ _ELEMENT_BYTES = 4
 _SEGMENT_BYTES, _SEGMENT_STEP = 10 * MIB, 2 * MIB
 
 
-def rotary_tables_bytes(inputs: PoolInputs, rules: SizingRules) -> int:
+def rotary_tables_bytes(inputs: PoolInputs) -> int:
     """Bytes of a rank that are gone between "Load weight end" and the sizing: a vision tower's table, lengthened to the text's context.
 
     Since SGLang 0.5.7, on CUDA: `reserve_rope_cache_for_long_sequences` lengthens every table of the model, and of Qwen3-VL's tower and its
@@ -32,7 +32,7 @@ def rotary_tables_bytes(inputs: PoolInputs, rules: SizingRules) -> int:
     the source. docs/measured-starts.md says what logs show.
     """
     dimension = inputs.model.vision_rotary_dim
-    if dimension is None or inputs.model.architecture not in rules.vision_table_architectures:
+    if dimension is None or inputs.model.architecture not in inputs.rules.vision_table_architectures:
         return 0
     size = _rows(inputs) * dimension * _ELEMENT_BYTES
     return -(-size // _SEGMENT_STEP) * _SEGMENT_STEP if size >= _SEGMENT_BYTES else 0
@@ -47,14 +47,6 @@ def _rows(inputs: PoolInputs) -> int:
 
 EAGLE = ("EAGLE", "EAGLE3", "NEXTN", "STANDALONE")  # NEXTN is EAGLE by another name
 _DFLASH = "DFLASH"
-DEFAULT_REQUESTS = 48  # --max-running-requests with any speculation, 0.5.5 to 0.5.23
-
-
-def requests_asked(inputs: PoolInputs) -> int | None:
-    """--max-running-requests as it takes effect: with speculation the engine sets it where nobody did."""
-    if inputs.options.max_running_requests is None and inputs.speculation is not None:
-        return DEFAULT_REQUESTS
-    return inputs.options.max_running_requests
 
 
 def draft_geometry(model: ModelSpec, speculation: Speculation) -> Geometry | None:
@@ -82,10 +74,10 @@ def counted_draft_layers(model: ModelSpec, speculation: Speculation | None, rule
     return stored_draft_layers(model, speculation)
 
 
-def dflash_cell_bytes(inputs: PoolInputs, rules: SizingRules) -> int:
+def dflash_cell_bytes(inputs: PoolInputs) -> int:
     """Bytes of a token that the sizes set aside for a DFLASH draft, by its own geometry; its heads are shared by all tp ranks. Since 0.5.18."""
     speculation = inputs.speculation
-    if speculation is None or speculation.algorithm != _DFLASH or rules.dflash_count != "geometry":
+    if speculation is None or speculation.algorithm != _DFLASH or inputs.rules.dflash_count != "geometry":
         return 0
     geometry = draft_geometry(inputs.model, speculation)
     if geometry is None:
@@ -103,25 +95,25 @@ def _unpacked_bytes(geometry: Geometry, layers: int, tp: int, kv_cache_dtype: st
     return width * layers * element_bytes(kv_cache_dtype)
 
 
-def cell_with_draft(cell: int, indexer: int, key: int, layers: int, inputs: PoolInputs, rules: SizingRules) -> int:
+def cell_with_draft(cell: int, indexer: int, key: int, layers: int, inputs: PoolInputs) -> int:
     """The target's bytes of a token, `indexer` of them index keys of `key` bytes each, with what is set aside for a draft of any kind.
 
     EAGLE: int(cell x (1 + d / layers)) since 0.5.14; with an indexer since 0.5.18 and without one since 0.5.22 the same sum in other steps.
     DFLASH: cell x (layers + d) / layers rounded up, 0.5.11 to 0.5.17; the draft's own bytes since 0.5.18.
     """
     speculation = inputs.speculation
-    drafted = counted_draft_layers(inputs.model, speculation, rules)
+    drafted = counted_draft_layers(inputs.model, speculation, inputs.rules)
     if drafted and layers:
-        if rules.draft_cell == "scaled":
+        if inputs.rules.draft_cell == "scaled":
             return int(cell * (1 + drafted / layers))
-        if rules.draft_cell == "scaled_but_indexer" and not indexer:
+        if inputs.rules.draft_cell == "scaled_but_indexer" and not indexer:
             return int(cell * (1 + drafted / layers))
         keys = key * drafted
         return cell + int((cell - indexer) * drafted / layers) + keys
     if speculation is not None and speculation.algorithm == _DFLASH and layers:
-        if rules.dflash_count == "layers":
+        if inputs.rules.dflash_count == "layers":
             return -(-cell * (layers + stored_draft_layers(inputs.model, speculation)) // layers)
-        return cell + dflash_cell_bytes(inputs, rules)
+        return cell + dflash_cell_bytes(inputs)
     return cell
 
 

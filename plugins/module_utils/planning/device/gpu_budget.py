@@ -18,9 +18,34 @@ from ..request.request import PlanRequest
 from .draft_pool import rotary_tables_bytes
 from .gpu_memory import draft_weights_line, gpu_base, rank_weights, weights_line
 from .graphs import activation_line, bracket_of, chunk_tokens, graph_lines, largest_batch
-from .pool_inputs import parallelism, pool_inputs, speculation
+from .pool_inputs import PoolInputs, pool_inputs
 from .pool_sizing import size_pools, size_stages
 from .pools import DevicePools, RunningRequests, running_requests
+
+
+@dataclass(frozen=True)
+class GpuCase:
+    """What holds at every fraction, derived once: the card before the load, what is loaded, and what the pools are sized from.
+
+    `gone` is what is taken before the load. `cached`: a host cache is planned, which needs staging where the layout asks for it.
+    """
+
+    request: PlanRequest
+    cached: bool
+    capacity: Line
+    gone: tuple[Line, ...]
+    loaded: tuple[Line, ...]
+    inputs: PoolInputs
+
+
+def gpu_case(request: PlanRequest, cached: bool) -> GpuCase:
+    calibration, world, rules = request.calibration, request.parallelism, request.rules
+    capacity, gone, base = gpu_base(request.gpus, request.host, calibration, world.world)
+    weights = weights_line(request.model, request.host, calibration, world, base, rules)
+    draft = draft_weights_line(request.model, request.speculation, calibration, world, rules)
+    draft_bytes = draft.size_bytes if draft is not None else 0
+    inputs = pool_inputs(request, 1.0, base, weights.size_bytes, draft_bytes)
+    return GpuCase(request, cached, capacity, gone, (weights,) if draft is None else (weights, draft), inputs)
 
 
 @dataclass(frozen=True)
@@ -113,35 +138,31 @@ _PROPOSED_PART = 20
 _UNBOUND_BYTES = 1 << 52
 
 
-def gpu_budget(request: PlanRequest, fraction: float, cached: bool) -> GpuBudget:
-    """What a card will hold at this fraction. `cached`: a host cache is planned, which needs staging where the layout asks for it."""
-    serving, rules, model, calibration = request.serving, request.rules, request.model, request.calibration
-    world = parallelism(request)
-    capacity, gone, base = gpu_base(request.gpus, request.host, calibration, world.world)
-    weights = weights_line(model, request.host, calibration, world, base, request.rules)
-    draft = draft_weights_line(model, speculation(request), calibration, world, request.rules)
-    loaded = [weights] if draft is None else [weights, draft]
-    draft_bytes = draft.size_bytes if draft is not None else 0
-    inputs = pool_inputs(request, fraction, base, weights.size_bytes, draft_bytes)
-    stages, tables = size_stages(inputs, rules), rotary_tables_bytes(inputs, rules)
+def gpu_budget(case: GpuCase, fraction: float) -> GpuBudget:
+    """What a card will hold at this fraction."""
+    request, inputs = case.request, replace(case.inputs, fraction=fraction)
+    serving, rules = request.serving, request.rules
+    stages, tables = size_stages(inputs), rotary_tables_bytes(inputs)
     pools, reserve = limiting(stages), request.multimodal_reserve_bytes
-    lines = [*gone, *loaded, *pool_lines(pools, "plan")]
+    lines = [*case.gone, *case.loaded, *pool_lines(pools, "plan")]
     if tables:
         lines.append(Line("vision rotary table", tables, f"engine: lengthened in {rules.engine_version}"))
     if reserve:
         lines.append(Line("multimodal cache", reserve, f"engine: since 0.5.18, in {rules.engine_version}"))
     batch = _graph_batch(request, pools)
-    graphs = graph_lines(batch if request.decode_graphs else 0, _prefill_graph_bytes(request), calibration, world.world)
+    graphs = graph_lines(
+        batch if request.decode_graphs else 0, _prefill_graph_bytes(request), request.calibration, request.ranks
+    )
     lines += graphs
     layout = serving.hicache_mem_layout or rules.hicache_layout_default
-    if cached and rules.staging_pages and layout == "page_first":
+    if case.cached and rules.staging_pages and layout == "page_first":
         staging = rules.staging_pages * request.page_size * cell_bytes(pools)
         lines.append(Line("host cache staging", staging, f"engine: {rules.staging_pages} pages since 0.5.14"))
     chunk = chunk_tokens(request)
     return GpuBudget(
-        ledger=Ledger(capacity, tuple(lines)),
-        base_bytes=base,
-        weights_bytes=sum(line.size_bytes for line in loaded),
+        ledger=Ledger(case.capacity, tuple(lines)),
+        base_bytes=inputs.free_before_bytes,
+        weights_bytes=sum(line.size_bytes for line in case.loaded),
         fraction=fraction,
         stages=stages,
         graph_batch=batch,
@@ -173,42 +194,42 @@ def proposed_headroom_bytes(request: PlanRequest, budget: GpuBudget) -> int:
     return max(needed_headroom_bytes(request, budget), request.gpus[0].total_bytes // _PROPOSED_PART)
 
 
-def chosen_budget(request: PlanRequest, cached: bool) -> GpuBudget:
+def chosen_budget(case: GpuCase) -> GpuBudget:
     """At the operator's fraction, else at the highest of 0.97, 0.96, ... that leaves enough, else at the last one with a pool."""
-    fixed = request.serving.mem_fraction_static
+    fixed = case.request.serving.mem_fraction_static
     if fixed is not None:
-        return gpu_budget(request, fixed, cached)
+        return gpu_budget(case, fixed)
     best: GpuBudget | None = None
     for hundredths in range(_HIGHEST_PROPOSED, _LOWEST_PROPOSED - 1, -1):
-        budget = gpu_budget(request, hundredths / 100, cached)
+        budget = gpu_budget(case, hundredths / 100)
         if budget.tokens == 0:
             break
         best = budget
-        if budget.headroom_bytes >= proposed_headroom_bytes(request, budget):
+        if budget.headroom_bytes >= proposed_headroom_bytes(case.request, budget):
             break
-    return best if best is not None else gpu_budget(request, _HIGHEST_PROPOSED / 100, cached)
+    return best if best is not None else gpu_budget(case, _HIGHEST_PROPOSED / 100)
 
 
-def highest_fraction(request: PlanRequest, cached: bool) -> float | None:
+def highest_fraction(case: GpuCase) -> float | None:
     """The highest fraction, in thousandths, that leaves what must stay free; None where none does."""
     for thousandths in range(999, 0, -1):
-        budget = gpu_budget(request, thousandths / 1000, cached)
+        budget = gpu_budget(case, thousandths / 1000)
         if budget.tokens == 0:
             return None
-        if budget.headroom_bytes >= needed_headroom_bytes(request, budget):
+        if budget.headroom_bytes >= needed_headroom_bytes(case.request, budget):
             return thousandths / 1000
     return None
 
 
 def cpu_pools(request: PlanRequest) -> tuple[DevicePools, tuple[Line, ...]]:
     """(the pools of one rank, what all ranks take in host memory) on a CPU: weights, pools and request table live in RAM."""
-    ranks = parallelism(request).world
-    pools = size_pools(pool_inputs(request, 1.0, _UNBOUND_BYTES, 0, 0), request.rules)
+    ranks = request.parallelism.world
+    pools = size_pools(pool_inputs(request, 1.0, _UNBOUND_BYTES, 0, 0))
     # What would fit on a CPU is a fraction of the memory that is free: at most all of it, which makes the longest table.
     fits = request.host.memory_available_bytes // max(1, cell_bytes(pools))
     requests = running_requests(
         pools.tokens, fits, request.context_length, request.serving.max_running_requests, request.rules
     )
     pools = replace(pools, requests=requests)
-    lines = (rank_weights(request.model, parallelism(request), request.rules), *pool_lines(pools, "plan"))
+    lines = (rank_weights(request.model, request.parallelism, request.rules), *pool_lines(pools, "plan"))
     return pools, tuple(Line(line.name, line.size_bytes * ranks, line.source) for line in lines)

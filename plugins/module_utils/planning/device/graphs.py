@@ -102,9 +102,9 @@ MAX_PREFILL_TOKENS = 16_384  # --max-prefill-tokens unasked, 0.5.5 to 0.5.23
 
 
 def prefill_chunk(request: PlanRequest) -> int | None:
-    """chunked_prefill_size as it takes effect, -1 where chunking is off; None on a CPU, where the engine decides."""
+    """chunked_prefill_size as it takes effect, -1 where chunking is off; None on a CPU, where the engine decides, and without a card."""
     asked = request.serving.chunked_prefill_size
-    if asked is not None or request.serving.device == "cpu":
+    if asked is not None or request.serving.device == "cpu" or not request.gpus:
         return asked
     return bracket_of(request.rules, request.gpus[0].total_bytes).chunked_prefill_size
 

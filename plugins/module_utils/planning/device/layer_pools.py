@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from ...model.attention import Geometry, HybridGeometry, MlaGeometry, OtherAttention, SlidingGeometry
 from ...sglang.sizing_rules import SizingRules
-from .draft_pool import cell_with_draft, counted_draft_layers, dflash_cell_bytes, requests_asked, step_tokens
-from .pools import NO_SPLIT, PoolInputs, Split, aligned
+from .draft_pool import cell_with_draft, counted_draft_layers, dflash_cell_bytes, step_tokens
+from .pool_inputs import PoolInputs
+from .pools import NO_SPLIT, Split, aligned
 from .token_cost import counted_bytes, indexer_bytes, stored_bytes
 
 _DEFAULT_RATIO = 0.8
@@ -83,37 +84,37 @@ class SlidingStage:
         return Split(whole, whole, aligned(int(of * self.ratio), self.page))
 
 
-def has_sliding_pool(inputs: PoolInputs, rules: SizingRules) -> bool:
+def has_sliding_pool(inputs: PoolInputs) -> bool:
     """Whether this version gives this model's sliding layers a pool of their own."""
     model = inputs.model
     return (
         isinstance(model.attention, SlidingGeometry)
-        and model.architecture in rules.sliding_architectures
+        and model.architecture in inputs.rules.sliding_architectures
         and inputs.options.hybrid_sliding_memory
     )
 
 
-def sliding_stage(inputs: PoolInputs, layers: range, rules: SizingRules) -> SlidingStage:
+def sliding_stage(inputs: PoolInputs, layers: range) -> SlidingStage:
     """Up to 0.5.20 a stage takes in the first layer of the next one, as the engine's lists of layers do: it counts it and keeps a buffer for it."""
     attention = inputs.model.attention
     if not isinstance(attention, SlidingGeometry):
         raise TypeError(f"attention of kind {attention.kind} has no sliding layers")
-    pattern = attention.pattern[layers.start : layers.stop + (1 if rules.sliding_stage_overlap else 0)]
+    pattern = attention.pattern[layers.start : layers.stop + (1 if inputs.rules.sliding_stage_overlap else 0)]
     full, sliding = pattern.count("f"), pattern.count("s")
     tp, dtype, options = inputs.parallelism.attention_tp, inputs.kv_cache_dtype, inputs.options
-    full_bytes = counted_bytes(attention.full, 1, tp, dtype, rules)
-    sliding_bytes = counted_bytes(attention.sliding, 1, tp, dtype, rules)
+    full_bytes = counted_bytes(attention.full, 1, tp, dtype, inputs.rules)
+    sliding_bytes = counted_bytes(attention.sliding, 1, tp, dtype, inputs.rules)
     profiled = full_bytes * full + sliding_bytes * sliding
-    if rules.sliding_counted == "full":
-        twice = inputs.model.architecture in rules.sliding_counted_twice
+    if inputs.rules.sliding_counted == "full":
+        twice = inputs.model.architecture in inputs.rules.sliding_counted_twice
         profiled = full_bytes * len(layers) + (sliding_bytes * sliding if twice else 0)
-    draft_full, draft_sliding = _draft_layers(inputs, rules)
+    draft_full, draft_sliding = _draft_layers(inputs)
     return SlidingStage(
         full=full,
         sliding=sliding,
         full_bytes=full_bytes,
         sliding_bytes=sliding_bytes,
-        full_cell=full_bytes * (full + draft_full) + (dflash_cell_bytes(inputs, rules)),
+        full_cell=full_bytes * (full + draft_full) + (dflash_cell_bytes(inputs)),
         sliding_cell=sliding_bytes * (sliding + draft_sliding),
         profiled_cell=profiled,
         ratio=_DEFAULT_RATIO if options.swa_full_tokens_ratio is None else options.swa_full_tokens_ratio,
@@ -122,19 +123,23 @@ def sliding_stage(inputs: PoolInputs, layers: range, rules: SizingRules) -> Slid
         all_layers=inputs.model.layers,
         stored_full_bytes=stored_bytes(attention.full, full, tp, dtype),
         stored_sliding_bytes=stored_bytes(attention.sliding, sliding, tp, dtype),
-        request_cap=_request_cap(inputs, attention.window, rules) if full else None,
-        rules=rules,
+        request_cap=_request_cap(inputs, attention.window) if full else None,
+        rules=inputs.rules,
     )
 
 
-def _draft_layers(inputs: PoolInputs, rules: SizingRules) -> tuple[int, int]:
+def _draft_layers(inputs: PoolInputs) -> tuple[int, int]:
     """(full, sliding) layers of EAGLE's draft that the sizes make room for; sliding ones apart since 0.5.19."""
-    layers = counted_draft_layers(inputs.model, inputs.speculation, rules) if rules.draft_counted_from == "all" else 0
+    layers = (
+        counted_draft_layers(inputs.model, inputs.speculation, inputs.rules)
+        if inputs.rules.draft_counted_from == "all"
+        else 0
+    )
     draft = inputs.speculation.draft if inputs.speculation is not None else None
     if (
         not layers
         or draft is None
-        or not rules.draft_sliding_counted
+        or not inputs.rules.draft_sliding_counted
         or not isinstance(draft.attention, SlidingGeometry)
     ):
         return layers, 0
@@ -142,15 +147,15 @@ def _draft_layers(inputs: PoolInputs, rules: SizingRules) -> tuple[int, int]:
     return layers - sliding, sliding
 
 
-def _request_cap(inputs: PoolInputs, window: int, rules: SizingRules) -> int | None:
+def _request_cap(inputs: PoolInputs, window: int) -> int | None:
     """Sliding tokens that the asked number of requests can hold at once, in whole pages. Since 0.5.14, without a radix cache.
 
     Each: the window, what is not evicted yet, a page, and what the next steps take; the chunks in flight come on top
     (`SWAChunkCapPoolConfigurator`; 0.5.22 renames it).
     """
     options, page = inputs.options, inputs.options.page_size
-    asked, chunk = requests_asked(inputs), options.chunked_prefill_size
-    if not rules.sliding_request_cap or options.radix_cache or asked is None or chunk is None or chunk <= 0:
+    asked, chunk = inputs.requests_asked, options.chunked_prefill_size
+    if not inputs.rules.sliding_request_cap or options.radix_cache or asked is None or chunk is None or chunk <= 0:
         return None
     speculation = inputs.speculation
     ahead = page if speculation is None else 2 * step_tokens(speculation, page)
@@ -184,7 +189,7 @@ def geometry_of(inputs: PoolInputs) -> Geometry:
     return attention.full if isinstance(attention, (SlidingGeometry, HybridGeometry)) else attention
 
 
-def full_stage(inputs: PoolInputs, layers: range, rules: SizingRules) -> FullStage:
+def full_stage(inputs: PoolInputs, layers: range) -> FullStage:
     """All layers of the stage, of a hybrid with states those that attend; sliding layers without a pool of their own count as full ones.
 
     Up to 0.5.7 every stage of a hybrid with states counts the attending layers of all stages, and keeps a buffer for each.
@@ -193,25 +198,25 @@ def full_stage(inputs: PoolInputs, layers: range, rules: SizingRules) -> FullSta
     counted = held = len(layers)
     if isinstance(attention, HybridGeometry):
         own = attention.pattern[layers.start : layers.stop].count("f")
-        counted = held = own if rules.state_full_layers_of_stage else attention.pattern.count("f")
+        counted = held = own if inputs.rules.state_full_layers_of_stage else attention.pattern.count("f")
     tp, dtype, raw = inputs.parallelism.attention_tp, inputs.kv_cache_dtype, inputs.options.raw_latent_rows
     key = indexer_bytes(geometry)
-    reusing = layers_without_index_keys(inputs, layers, rules)
-    cell = counted_bytes(geometry, counted, tp, dtype, rules, raw) - key * reusing
+    reusing = layers_without_index_keys(inputs, layers)
+    cell = counted_bytes(geometry, counted, tp, dtype, inputs.rules, raw) - key * reusing
     return FullStage(
-        cell_with_draft(cell, key * (counted - reusing), key, counted, inputs, rules),
+        cell_with_draft(cell, key * (counted - reusing), key, counted, inputs),
         stored_bytes(geometry, held, tp, dtype, raw) if held else 0,
         key * (held - reusing),
     )
 
 
-def layers_without_index_keys(inputs: PoolInputs, layers: range, rules: SizingRules) -> int:
+def layers_without_index_keys(inputs: PoolInputs, layers: range) -> int:
     """Layers of the stage that reuse the choice of an earlier layer's sparse indexer, where the engine keeps no keys for them.
 
     Since SGLang 0.5.18; beside a host cache since 0.5.22 (`_should_elide_dsa_index_k`). GLM-5.2: 57 of 78.
     """
     attention = inputs.model.attention
-    every = rules.index_keys == "every" or (rules.index_keys != "own" and inputs.options.host_cache)
+    every = inputs.rules.index_keys == "every" or (inputs.rules.index_keys != "own" and inputs.options.host_cache)
     if every or not isinstance(attention, MlaGeometry) or attention.index_pattern is None:
         return 0
     return attention.index_pattern[layers.start : layers.stop].count("r")

@@ -1,21 +1,81 @@
 # Copyright: (c) 2026, blackwell.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a request to what the engine sizes its pools from. Private to the collection, may change any time."""
+"""What the engine sizes its pools from, derived from a request once. Private to the collection, may change any time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from ...model.attention import HybridGeometry
 from ...model.spec import ModelSpec
 from ...sglang.sizing_rules import SizingRules
-from ..request.parallelism import Parallelism, Speculation
+from ..request.parallelism import Parallelism, Speculation, stages
 from ..request.request import PlanRequest
 from .graphs import prefill_chunk
-from .pools import PoolInputs, PoolOptions
+
+DEFAULT_REQUESTS = 48  # --max-running-requests with any speculation, since 0.5.5
+
+
+@dataclass(frozen=True)
+class PoolOptions:
+    """What the operator fixed; None: the engine's default of the version. `max_state_slots` is --max-mamba-cache-size.
+
+    Radix cache, overlap and extra buffer are as they take effect, see `scheduled`, and so is `chunked_prefill_size`, which
+    counts for sliding layers without a radix cache. `raw_latent_rows`: sparse attention by a backend (trtllm, tilelang) whose fp8 rows
+    hold no scales.
+    """
+
+    page_size: int = 1
+    max_total_tokens: int | None = None
+    max_running_requests: int | None = None
+    swa_full_tokens_ratio: float | None = None
+    state_full_memory_ratio: float | None = None
+    max_state_slots: int | None = None
+    state_dtype: str | None = None
+    radix_cache: bool = True
+    host_cache: bool = False
+    overlap_schedule: bool = True
+    state_extra_buffer: bool | None = None
+    hybrid_sliding_memory: bool = True
+    chunked_prefill_size: int | None = None
+    raw_latent_rows: bool = False
+
+
+@dataclass(frozen=True)
+class PoolInputs:
+    """One rank's figures when the engine sizes its pools, with what follows from them. `free_after_bytes` is after the target's weights alone.
+
+    `draft_weights_bytes` are loaded before the sizing since 0.5.14, after it before that. `reserve_bytes` is what the KV budget loses to multimodal input.
+    """
+
+    rules: SizingRules
+    model: ModelSpec
+    parallelism: Parallelism
+    kv_cache_dtype: str
+    context_length: int
+    fraction: float
+    free_before_bytes: int
+    free_after_bytes: int
+    reserve_bytes: int = 0
+    speculation: Speculation | None = None
+    draft_weights_bytes: int = 0
+    options: PoolOptions = PoolOptions()
+
+    @cached_property
+    def stages(self) -> tuple[range, ...]:
+        """The layers of each pipeline stage."""
+        return stages(self.model.layers, self.parallelism.pp, self.rules)
+
+    @cached_property
+    def requests_asked(self) -> int | None:
+        """--max-running-requests as it takes effect: with speculation the engine sets it where nobody did."""
+        if self.options.max_running_requests is None and self.speculation is not None:
+            return DEFAULT_REQUESTS
+        return self.options.max_running_requests
 
 
 def scheduled(
@@ -51,32 +111,7 @@ def refuses_drafts(model: ModelSpec, options: PoolOptions, speculation: Speculat
     )
 
 
-# One chain of three guesses: what the engine takes for MoE models by itself (0.5.5 to 0.5.23). Trees (topk above 1) need page size 1
-# and are refused by some backends, so that nothing wider is chosen unasked.
-_STEPS, _TOPK = 3, 1
-WITHOUT_STEPS = ("DFLASH", "NGRAM")  # a block of guesses at once
-_DRAFT_TOKENS = {"DFLASH": 16, "NGRAM": 12}  # the engine's own defaults
-
-
-def parallelism(request: PlanRequest) -> Parallelism:
-    serving = request.serving
-    return Parallelism(serving.tp, serving.pp, serving.dp)
-
-
-def speculation(request: PlanRequest) -> Speculation | None:
-    """What drafts, with the engine's rule that a chain (topk 1) verifies one token more than it guesses."""
-    serving = request.serving
-    if serving.speculative_algorithm is None:
-        return None
-    steps = serving.speculative_num_steps or _STEPS
-    topk = serving.speculative_eagle_topk or _TOPK
-    asked = serving.speculative_num_draft_tokens
-    chain = topk == 1 and serving.speculative_algorithm not in WITHOUT_STEPS
-    draft_tokens = steps + 1 if chain else asked or _DRAFT_TOKENS.get(serving.speculative_algorithm, steps + 1)
-    return Speculation(serving.speculative_algorithm, steps, topk, draft_tokens, request.draft)
-
-
-def pool_wishes(request: PlanRequest) -> PoolOptions:
+def pool_options(request: PlanRequest) -> PoolOptions:
     serving, arguments = request.serving, request.arguments
     options = PoolOptions(
         page_size=request.page_size,
@@ -94,7 +129,7 @@ def pool_wishes(request: PlanRequest) -> PoolOptions:
         chunked_prefill_size=prefill_chunk(request),
         raw_latent_rows=_raw_rows(arguments),
     )
-    return scheduled(request.model, options, speculation(request), request.rules)
+    return scheduled(request.model, options, request.speculation, request.rules)
 
 
 def pool_inputs(
@@ -102,17 +137,18 @@ def pool_inputs(
 ) -> PoolInputs:
     """One rank's figures at this fraction: the poorest card's base, and the weights that it will hold."""
     return PoolInputs(
+        rules=request.rules,
         model=request.model,
-        parallelism=parallelism(request),
+        parallelism=request.parallelism,
         kv_cache_dtype=request.kv_cache_dtype,
         context_length=request.context_length,
         fraction=fraction,
         free_before_bytes=base_bytes,
         free_after_bytes=base_bytes - weights_bytes,
         reserve_bytes=request.multimodal_reserve_bytes,
-        speculation=speculation(request),
+        speculation=request.speculation,
         draft_weights_bytes=draft_weights_bytes,
-        options=pool_wishes(request),
+        options=pool_options(request),
     )
 
 

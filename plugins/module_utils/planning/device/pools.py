@@ -1,16 +1,14 @@
 # Copyright: (c) 2026, blackwell.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the device pools of one rank are sized from, what they come to, and how many requests they let run. Private to the collection, may change any time."""
+"""What the device pools of one rank come to, and how many requests they let run. Private to the collection, may change any time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from ...model.spec import ModelSpec
 from ...sglang.sizing_rules import SizingRules
-from ..request.parallelism import Parallelism, Speculation
 
 _LEAST, _MOST = 2048, 4096
 _ENTRY_BYTES = 4  # int32
@@ -88,55 +86,6 @@ NO_SPLIT = Split(0, 0, 0)
 def aligned(tokens: int, page: int) -> int:
     """Whole pages, rounded down."""
     return tokens // page * page
-
-
-MTP_ALGORITHMS = ("EAGLE", "NEXTN")
-"""Those that the checkpoint's own MTP layers can draft for; the engine calls the latter by the former's name."""
-
-
-@dataclass(frozen=True)
-class PoolOptions:
-    """What the operator fixed; None: the engine's default of the version. `max_state_slots` is --max-mamba-cache-size.
-
-    Radix cache, overlap and extra buffer are as they take effect, see `pool_inputs.scheduled`, and so is `chunked_prefill_size`, which
-    counts for sliding layers without a radix cache. `raw_latent_rows`: sparse attention by a backend (trtllm, tilelang) whose fp8 rows
-    hold no scales.
-    """
-
-    page_size: int = 1
-    max_total_tokens: int | None = None
-    max_running_requests: int | None = None
-    swa_full_tokens_ratio: float | None = None
-    state_full_memory_ratio: float | None = None
-    max_state_slots: int | None = None
-    state_dtype: str | None = None
-    radix_cache: bool = True
-    host_cache: bool = False
-    overlap_schedule: bool = True
-    state_extra_buffer: bool | None = None
-    hybrid_sliding_memory: bool = True
-    chunked_prefill_size: int | None = None
-    raw_latent_rows: bool = False
-
-
-@dataclass(frozen=True)
-class PoolInputs:
-    """One rank's figures when the engine sizes its pools. `free_after_bytes` is after the target's weights alone.
-
-    `draft_weights_bytes` are loaded before the sizing since 0.5.14, after it before that. `reserve_bytes` is what the KV budget loses to multimodal input.
-    """
-
-    model: ModelSpec
-    parallelism: Parallelism
-    kv_cache_dtype: str
-    context_length: int
-    fraction: float
-    free_before_bytes: int
-    free_after_bytes: int
-    reserve_bytes: int = 0
-    speculation: Speculation | None = None
-    draft_weights_bytes: int = 0
-    options: PoolOptions = PoolOptions()
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ...core.errors import Refusal
 from ...core.units import gib_text
 from ..request.host import GpuState
 from ..request.request import VARIABLE, PlanRequest, visible_cards
-from .gpu_budget import GpuBudget, chosen_budget, highest_fraction, needed_headroom_bytes
+from .gpu_budget import GpuBudget, GpuCase, chosen_budget, gpu_case, highest_fraction, needed_headroom_bytes
 
 
 def _visible_devices(request: PlanRequest) -> Refusal | None:
@@ -83,19 +83,19 @@ _LIMITS = (
 )
 
 
-def gpu_refusals(request: PlanRequest, gpu: GpuBudget) -> list[Refusal]:
+def gpu_refusals(case: GpuCase, gpu: GpuBudget) -> list[Refusal]:
     """No pool at all, or one that leaves less than a prefill needs."""
     if gpu.tokens == 0:
-        return [_no_pool(request, gpu)]
-    needed = needed_headroom_bytes(request, gpu)
-    return [] if gpu.headroom_bytes >= needed else [_headroom(request, gpu, needed)]
+        return [_no_pool(case, gpu)]
+    needed = needed_headroom_bytes(case.request, gpu)
+    return [] if gpu.headroom_bytes >= needed else [_headroom(case, gpu, needed)]
 
 
-def _no_pool(request: PlanRequest, gpu: GpuBudget) -> Refusal:
-    limited = _limited(request)
+def _no_pool(case: GpuCase, gpu: GpuBudget) -> Refusal:
+    limited = _limited(case.request)
     if limited is not None:
         return Refusal("gpu_memory", limited)
-    highest = highest_fraction(request, request.serving.cached)
+    highest = highest_fraction(case)
     if highest is not None:
         advice = (
             f"expected a higher fraction: raise mem_fraction_static, at most {highest:g} leaves room for a prefill."
@@ -118,7 +118,7 @@ def _limited(request: PlanRequest) -> str | None:
         value = getattr(serving, key)
         if value is not None:
             dropped: dict[str, Any] = {key: None}
-            bare = chosen_budget(replace(request, serving=replace(serving, **dropped)), serving.cached)
+            bare = chosen_budget(gpu_case(replace(request, serving=replace(serving, **dropped)), serving.cached))
             limits += [f"{key} is {value}"] if bare.tokens else []
             tokens = max(tokens, bare.tokens)
     if not limits:
@@ -132,8 +132,8 @@ def _limited(request: PlanRequest) -> str | None:
     )
 
 
-def _headroom(request: PlanRequest, gpu: GpuBudget, needed_bytes: int) -> Refusal:
-    highest = highest_fraction(request, request.serving.cached)
+def _headroom(case: GpuCase, gpu: GpuBudget, needed_bytes: int) -> Refusal:
+    highest = highest_fraction(case)
     advice = (
         f"At most {highest:g} leaves that: lower mem_fraction_static."
         if highest

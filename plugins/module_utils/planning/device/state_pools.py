@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from ...core.units import GIB
 from ...model.attention import STATE_BYTES, HybridGeometry, StateGeometry
 from ...sglang.sizing_rules import SizingRules
-from ..request.parallelism import stages
-from .draft_pool import requests_asked
-from .pools import Pool, PoolInputs
+from .pool_inputs import PoolInputs
+from .pools import Pool
 
 _WINDOW_BYTES = 2  # bfloat16
 _SLOTS_OF_REQUEST = 3
@@ -177,55 +176,52 @@ class StateSizes:
     request_limit: int
 
 
-def state_sizes(inputs: PoolInputs, attention: HybridGeometry, rest_gib: float, rules: SizingRules) -> StateSizes:
+def state_sizes(inputs: PoolInputs, attention: HybridGeometry, rest_gib: float) -> StateSizes:
     """Since 0.5.17 a request is charged with the states of the fullest stage, before that with those of all layers."""
-    options = _wishes(inputs)
-    one = _bytes_of_request(inputs, attention, rules)
+    options = _options(inputs)
+    one = _bytes_of_request(inputs, attention)
     layers = attention.pattern.count("l")
     size = one.total * layers
-    if rules.state_budget == "padded" and inputs.parallelism.pp > 1:
-        fullest = max(
-            attention.pattern[stage.start : stage.stop].count("l")
-            for stage in stages(len(attention.pattern), inputs.parallelism.pp, rules)
-        )
+    if inputs.rules.state_budget == "padded" and inputs.parallelism.pp > 1:
+        fullest = max(attention.pattern[stage.start : stage.stop].count("l") for stage in inputs.stages)
         size = int(size * (fullest / layers))
     if size <= 0:
         return StateSizes(0, rest_gib, 0)
-    budget = state_budget(rest_gib, size, options, rules)
-    limit = budget.slots // slots_of_request(options, rules)
-    if rules.state_budget == "reserved" and options.draft_tokens is not None and options.requests is not None:
+    budget = state_budget(rest_gib, size, options, inputs.rules)
+    limit = budget.slots // slots_of_request(options, inputs.rules)
+    if inputs.rules.state_budget == "reserved" and options.draft_tokens is not None and options.requests is not None:
         limit = min(limit, options.requests // options.groups)  # the states of drafts were reserved for just those
     return StateSizes(budget.slots, budget.rest_gib, limit)
 
 
 def state_pools(
-    inputs: PoolInputs, attention: HybridGeometry, sizes: StateSizes, requests: int, stage: range, rules: SizingRules
+    inputs: PoolInputs, attention: HybridGeometry, sizes: StateSizes, requests: int, stage: range
 ) -> tuple[Pool, ...]:
     """The slots, and with speculation the states of tokens that are being verified: of each slot up to 0.5.6, of each request since."""
-    one = _bytes_of_request(inputs, attention, rules)
-    pattern = attention.pattern[stage.start : stage.stop] if rules.state_stage_layers else attention.pattern
+    one = _bytes_of_request(inputs, attention)
+    pattern = attention.pattern[stage.start : stage.stop] if inputs.rules.state_stage_layers else attention.pattern
     layers = pattern.count("l")
     pools = [Pool("state pool", "state", sizes.slots, one.total * layers, 1)]
     speculation = inputs.speculation
     if speculation is not None:
         chain = speculation.topk <= 1 and not inputs.model.architecture.startswith(_KDA)
-        drafted = draft_state_bytes(one, speculation.draft_tokens, rules.state_window_shared and chain)
-        slots = sizes.slots if rules.state_budget == "divided" else requests
+        drafted = draft_state_bytes(one, speculation.draft_tokens, inputs.rules.state_window_shared and chain)
+        slots = sizes.slots if inputs.rules.state_budget == "divided" else requests
         pools.append(Pool("states of drafts", "draft_state", slots, drafted * layers, 1))
     return tuple(pools)
 
 
-def _bytes_of_request(inputs: PoolInputs, attention: HybridGeometry, rules: SizingRules) -> StateBytes:
+def _bytes_of_request(inputs: PoolInputs, attention: HybridGeometry) -> StateBytes:
     """In one layer. Up to 0.5.8 states are float32 unless --mamba-ssm-dtype says otherwise, whatever the checkpoint says."""
-    dtype = inputs.options.state_dtype or (None if rules.state_dtype_of_config else "float32")
+    dtype = inputs.options.state_dtype or (None if inputs.rules.state_dtype_of_config else "float32")
     return state_bytes(attention.state, inputs.parallelism.attention_tp, dtype)
 
 
-def _wishes(inputs: PoolInputs) -> StateOptions:
+def _options(inputs: PoolInputs) -> StateOptions:
     options = inputs.options
     return StateOptions(
         slots=options.max_state_slots,
-        requests=requests_asked(inputs),
+        requests=inputs.requests_asked,
         groups=inputs.parallelism.dp,
         draft_tokens=inputs.speculation.draft_tokens if inputs.speculation is not None else None,
         radix_cache=options.radix_cache,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from ...core.errors import Refusal
 from ...core.ledger import Ledger, Line
 from ...core.units import GB, gb_text, gib_to_bytes, ranks_text
-from ..device.pools import MTP_ALGORITHMS, DevicePools
-from ..request.parallelism import Speculation
+from ..device.pools import DevicePools
+from ..request.parallelism import MTP_ALGORITHMS
 from ..request.request import PlanRequest
 from .budget import HostBudget, cache_lines, engine_passes, host_capacity, process_lines, spare_memory
 from .cache_choice import CacheCase, cache_room, choose_cache
@@ -138,9 +138,6 @@ def _locked(request: PlanRequest, cache: HostCache) -> Refusal | None:
     )
 
 
-# Algorithms whose draft the checkpoint itself can bring, as MTP layers.
-
-
 @dataclass(frozen=True)
 class HostCachePlan:
     """`cache` is None where none was asked for."""
@@ -155,12 +152,12 @@ class HostCachePlan:
 def plan_host_cache(
     request: PlanRequest,
     stages: Sequence[DevicePools],
-    speculation: Speculation | None = None,
     in_host: Sequence[Line] = (),
 ) -> HostCachePlan:
     """From the device pools of one rank for each pipeline stage; `in_host` is what all ranks of a CPU instance keep in RAM."""
     ranks = request.serving.tp * len(stages)
     bare = _budget(request, ranks, in_host, None)
+    speculation = request.speculation
     mtp = speculation is not None and speculation.draft is None and speculation.algorithm in MTP_ALGORITHMS
     case = CacheCase(request, tuple(stages), mtp, cache_room(request, ranks, bare))
     # Without device pools the start is refused for want of GPU memory, and there is nothing to mirror.

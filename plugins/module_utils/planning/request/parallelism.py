@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ...model.spec import ModelSpec
 from ...sglang.sizing_rules import SizingRules
+from .serving import ServingPolicy
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,29 @@ class Speculation:
     topk: int
     draft_tokens: int
     draft: ModelSpec | None = None
+
+
+MTP_ALGORITHMS = ("EAGLE", "NEXTN")
+"""Those that the checkpoint's own MTP layers can draft for; the engine calls the latter by the former's name."""
+
+
+# One chain of three guesses: what the engine takes for MoE models by itself (0.5.5 to 0.5.23). Trees (topk above 1) need page size 1
+# and are refused by some backends, so that nothing wider is chosen unasked.
+_STEPS, _TOPK = 3, 1
+WITHOUT_STEPS = ("DFLASH", "NGRAM")  # a block of guesses at once
+_DRAFT_TOKENS = {"DFLASH": 16, "NGRAM": 12}  # the engine's own defaults
+
+
+def speculation_of(serving: ServingPolicy, draft: ModelSpec | None) -> Speculation | None:
+    """What drafts, with the engine's rule that a chain (topk 1) verifies one token more than it guesses."""
+    algorithm = serving.speculative_algorithm
+    if algorithm is None:
+        return None
+    steps, topk = serving.speculative_num_steps or _STEPS, serving.speculative_eagle_topk or _TOPK
+    chain = topk == 1 and algorithm not in WITHOUT_STEPS
+    asked = serving.speculative_num_draft_tokens
+    draft_tokens = steps + 1 if chain else asked or _DRAFT_TOKENS.get(algorithm, steps + 1)
+    return Speculation(algorithm, steps, topk, draft_tokens, draft)
 
 
 def stages(layers: int, pp: int, rules: SizingRules) -> tuple[range, ...]:

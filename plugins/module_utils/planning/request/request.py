@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ...core.errors import Refusal
@@ -15,6 +16,7 @@ from ...model.spec import ModelSpec
 from ...sglang.sizing_rules import SizingRules
 from .calibration import Calibration
 from .host import GpuState, HostState
+from .parallelism import Parallelism, Speculation, speculation_of
 from .profile_rule import ProfileRule
 from .serving import ServingPolicy
 
@@ -82,6 +84,15 @@ class PlanRequest:
     def ranks(self) -> int:
         """GPU worker processes, each with a card of its own: tp of each pipeline stage."""
         return self.serving.tp * self.serving.pp
+
+    @property
+    def parallelism(self) -> Parallelism:
+        return Parallelism(self.serving.tp, self.serving.pp, self.serving.dp)
+
+    @cached_property
+    def speculation(self) -> Speculation | None:
+        """What drafts, and how; None where nothing does."""
+        return speculation_of(self.serving, self.draft)
 
     @property
     def kv_cache_dtype(self) -> str:

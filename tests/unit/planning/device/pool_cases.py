@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,12 @@ from ansible_collections.blackwell.inference.plugins.module_utils.model.attentio
     attention_from_dict,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import ModelSpec, Weights
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolInputs, PoolOptions
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device import pool_sizing
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_inputs import (
+    PoolInputs,
+    PoolOptions,
+)
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import DevicePools
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import (
     Parallelism,
     Speculation,
@@ -60,9 +66,10 @@ def model_of(
 def inputs_of(
     model: ModelSpec, before_gib: str, after_gib: str, fraction: float, tp: int = 1, **others: Any
 ) -> PoolInputs:
-    """`pp`, `dp`, `dtype`, `context` and the fields of PoolInputs may be given too."""
+    """`pp`, `dp`, `dtype`, `context` and the fields of PoolInputs may be given too. The rules are the newest's unless a test says others."""
     parallelism = Parallelism(tp, others.pop("pp", 1), others.pop("dp", 1))
     return PoolInputs(
+        others.pop("rules", rules_of(VERSIONS[-1])),
         model,
         parallelism,
         others.pop("dtype", "bfloat16"),
@@ -74,6 +81,19 @@ def inputs_of(
     )
 
 
+def size_pools(inputs: PoolInputs, rules: SizingRules) -> DevicePools:
+    """By the rules of another version than the inputs'."""
+    return pool_sizing.size_pools(replace(inputs, rules=rules))
+
+
+def size_stages(inputs: PoolInputs, rules: SizingRules) -> tuple[DevicePools, ...]:
+    return pool_sizing.size_stages(replace(inputs, rules=rules))
+
+
+def rest_gib(inputs: PoolInputs, rules: SizingRules) -> float:
+    return pool_sizing.rest_gib(replace(inputs, rules=rules))
+
+
 def recorded() -> list[dict[str, Any]]:
     return json.loads(_RECORDED.read_text())["starts"]
 
@@ -83,6 +103,7 @@ def inputs_recorded(start: dict[str, Any]) -> PoolInputs:
     # What was recorded is the sizing alone: states are of the type that the case names, and no default is resolved.
     state = {"state_dtype": attention.state.dtype} if isinstance(attention, HybridGeometry) else {}
     return PoolInputs(
+        rules_of(start["version"]),
         model_of(attention, start["layers"], start["architecture"]),
         Parallelism(start["tp"], start.get("pp", 1), start.get("dp", 1)),
         start["kv_cache_dtype"],

@@ -44,8 +44,9 @@ CELL, KEYS = 61 * (1152 + 132), 61 * 132
     ],
 )
 def test_room_for_a_draft(model, algorithm, draft, version, cell, keys, expected):
-    inputs = inputs_of(model, "94", "40", 0.8, 8, speculation=Speculation(algorithm, 3, 1, 4, draft))
-    assert cell_with_draft(cell, keys, keys // 61, 61, inputs, rules_of(version)) == expected
+    drafting = Speculation(algorithm, 3, 1, 4, draft)
+    inputs = inputs_of(model, "94", "40", 0.8, 8, speculation=drafting, rules=rules_of(version))
+    assert cell_with_draft(cell, keys, keys // 61, 61, inputs) == expected
 
 
 @pytest.mark.parametrize(

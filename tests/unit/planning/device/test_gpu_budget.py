@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB, MIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_budget import gpu_budget
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_budget import gpu_budget, gpu_case
 
 
 def sizes(budget):
@@ -17,20 +17,22 @@ def sizes(budget):
 
 
 def test_lines_of_0_5_9(request_for):
-    budget = gpu_budget(request_for(), 0.88, cached=True)
+    budget = gpu_budget(gpu_case(request_for(), cached=True), 0.88)
     assert list(sizes(budget)) == ["weights", "KV cache", "padding page", "request table", "CUDA graphs"]
     assert budget.headroom_bytes == budget.ledger.capacity.size_bytes - sum(sizes(budget).values())
 
 
 def test_lines_that_0_5_23_adds(request_for):
-    found = sizes(gpu_budget(request_for(version="0.5.23"), 0.88, cached=True))
+    found = sizes(gpu_budget(gpu_case(request_for(version="0.5.23"), cached=True), 0.88))
     assert found["multimodal cache"] == 100 * MIB
     assert found["host cache staging"] == 64 * 70272
     assert "prefill graph" not in found  # the measured graphs hold it
 
 
 def test_a_text_model_loses_nothing_to_images(request_for, llama):
-    assert "multimodal cache" not in sizes(gpu_budget(request_for(version="0.5.23", model=llama), 0.88, cached=False))
+    assert "multimodal cache" not in sizes(
+        gpu_budget(gpu_case(request_for(version="0.5.23", model=llama), cached=False), 0.88)
+    )
 
 
 @pytest.mark.parametrize(
@@ -38,7 +40,7 @@ def test_a_text_model_loses_nothing_to_images(request_for, llama):
 )
 def test_images_on_their_way_take_more(request_for, transport, expected_mib):
     arguments = {"mm-feature-transport": transport} if transport else {}
-    found = sizes(gpu_budget(request_for(version="0.5.23", arguments=arguments), 0.88, cached=False))
+    found = sizes(gpu_budget(gpu_case(request_for(version="0.5.23", arguments=arguments), cached=False), 0.88))
     assert found["multimodal cache"] == expected_mib * MIB
 
 
@@ -53,7 +55,7 @@ def test_images_on_their_way_take_more(request_for, transport, expected_mib):
     ],
 )
 def test_staging(request_for, version, layout, cached, expected):
-    found = sizes(gpu_budget(request_for(version=version, hicache_mem_layout=layout), 0.88, cached))
+    found = sizes(gpu_budget(gpu_case(request_for(version=version, hicache_mem_layout=layout), cached), 0.88))
     assert ("host cache staging" in found) is expected
 
 
@@ -90,7 +92,7 @@ def test_staging(request_for, version, layout, cached, expected):
 )
 def test_graphs_that_nobody_measured(request_for, version, arguments, serving, expected):
     budget = gpu_budget(
-        request_for(version=version, arguments=arguments, calibration={}, **serving), 0.88, cached=False
+        gpu_case(request_for(version=version, arguments=arguments, calibration={}, **serving), cached=False), 0.88
     )
     assert {name: size for name, size in sizes(budget).items() if "graph" in name} == expected
 
@@ -100,7 +102,7 @@ def test_graphs_that_nobody_measured(request_for, version, arguments, serving, e
 )
 def test_a_prefill_graph_that_the_measured_version_did_not_capture(request_for, version, expected_mib):
     calibration = {"graph_bytes": 3840 * MIB, "prefill_graph": False}
-    found = sizes(gpu_budget(request_for(version=version, calibration=calibration), 0.88, cached=False))
+    found = sizes(gpu_budget(gpu_case(request_for(version=version, calibration=calibration), cached=False), 0.88))
     assert found["CUDA graphs"] == 3840 * MIB
     assert found.get("prefill graph") == (expected_mib * MIB if expected_mib else None)
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.model.attention import GqaGeometry, SlidingGeometry
@@ -12,7 +14,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.devic
     has_sliding_pool,
     sliding_stage,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolOptions
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_inputs import PoolOptions
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import Speculation
 from ansible_collections.blackwell.inference.tests.unit.planning.device.pool_cases import inputs_of, model_of, rules_of
 
@@ -23,8 +25,8 @@ FULL, SLIDING = GqaGeometry(64, 2, 64, 64), GqaGeometry(64, 4, 64, 64)
 def stage(version, pattern="ffssss", ratio=0.5, architecture="GptOssForCausalLM", layers=None, **others):
     model = model_of(SlidingGeometry(FULL, SLIDING, 128, pattern), len(pattern), architecture)
     options = PoolOptions(swa_full_tokens_ratio=ratio, **others)
-    inputs = inputs_of(model, "94", "40", 0.8, options=options)
-    return sliding_stage(inputs, layers or range(len(pattern)), rules_of(version))
+    inputs = inputs_of(model, "94", "40", 0.8, options=options, rules=rules_of(version))
+    return sliding_stage(inputs, layers or range(len(pattern)))
 
 
 @pytest.mark.parametrize(
@@ -100,8 +102,8 @@ def test_stages_take_in_the_next_one_s_first_layer_up_to_0_5_20():
 )
 def test_who_has_a_sliding_pool(version, architecture, wanted, has):
     model = model_of(SlidingGeometry(FULL, SLIDING, 128, "fs"), 2, architecture)
-    inputs = inputs_of(model, "94", "40", 0.8, options=PoolOptions(hybrid_sliding_memory=wanted))
-    assert has_sliding_pool(inputs, rules_of(version)) is has
+    options = PoolOptions(hybrid_sliding_memory=wanted)
+    assert has_sliding_pool(inputs_of(model, "94", "40", 0.8, options=options, rules=rules_of(version))) is has
 
 
 def test_a_draft_s_own_sliding_layers_count_as_such_since_0_5_19():
@@ -111,6 +113,6 @@ def test_a_draft_s_own_sliding_layers_count_as_such_since_0_5_19():
     cells = {
         version: (found.full_cell, found.sliding_cell)
         for version in ("0.5.14", "0.5.15", "0.5.19")
-        for found in [sliding_stage(inputs, range(6), rules_of(version))]
+        for found in [sliding_stage(replace(inputs, rules=rules_of(version)), range(6))]
     }
     assert cells == {"0.5.14": (2 * 512, 4096), "0.5.15": (5 * 512, 4096), "0.5.19": (3 * 512, 6 * 1024)}

@@ -10,19 +10,17 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_inputs import (
-    parallelism,
+    PoolOptions,
     pool_inputs,
-    pool_wishes,
-    speculation,
+    pool_options,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolOptions
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import Parallelism
 
 
 def test_ranks_in_stages_and_groups(request_for):
     request = request_for(tp=4, pp=2, dp=2)
-    assert parallelism(request) == Parallelism(4, 2, 2)
-    assert (request.ranks, parallelism(request).attention_tp) == (8, 2)
+    assert request.parallelism == Parallelism(4, 2, 2)
+    assert (request.ranks, request.parallelism.attention_tp) == (8, 2)
 
 
 @pytest.mark.parametrize(
@@ -51,12 +49,12 @@ def test_ranks_in_stages_and_groups(request_for):
     ],
 )
 def test_how_drafts_are_made(request_for, options, expected):
-    found = speculation(request_for(**options))
+    found = request_for(**options).speculation
     assert (found.algorithm, found.steps, found.topk, found.draft_tokens) == expected
 
 
 def test_nothing_drafts_unasked(request_for, llama):
-    assert speculation(replace(request_for(), draft=llama)) is None
+    assert replace(request_for(), draft=llama).speculation is None
 
 
 def test_flags_that_change_the_pools(request_for):
@@ -67,7 +65,7 @@ def test_flags_that_change_the_pools(request_for):
         "mamba-scheduler-strategy": "extra_buffer",
         "nsa-prefill-backend": "tilelang",
     }
-    assert pool_wishes(request_for(arguments=arguments, chunked_prefill_size=4096)) == PoolOptions(
+    assert pool_options(request_for(arguments=arguments, chunked_prefill_size=4096)) == PoolOptions(
         radix_cache=False,
         overlap_schedule=False,
         state_extra_buffer=True,
@@ -78,7 +76,7 @@ def test_flags_that_change_the_pools(request_for):
 
 
 def test_the_chunk_is_the_cards_where_nobody_says(request_for):
-    assert pool_wishes(request_for()).chunked_prefill_size == 8192
+    assert pool_options(request_for()).chunked_prefill_size == 8192
 
 
 def test_free_memory_before_and_after_the_load(request_for):

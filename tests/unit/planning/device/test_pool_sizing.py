@@ -20,12 +20,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.model.attentio
     SlidingGeometry,
     StateGeometry,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_sizing import (
-    rest_gib,
-    size_pools,
-    size_stages,
-)
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolOptions
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_inputs import PoolOptions
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import Speculation
 from ansible_collections.blackwell.inference.tests.unit.planning.device.pool_cases import (
     VERSIONS,
@@ -33,7 +28,10 @@ from ansible_collections.blackwell.inference.tests.unit.planning.device.pool_cas
     inputs_recorded,
     model_of,
     recorded,
+    rest_gib,
     rules_of,
+    size_pools,
+    size_stages,
 )
 
 KIMI = model_of(MlaGeometry(512, 64, 64), 61, "KimiK25ForConditionalGeneration")

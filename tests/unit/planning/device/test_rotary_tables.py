@@ -16,9 +16,9 @@ from ansible_collections.blackwell.inference.plugins.module_utils.model.attentio
 from ansible_collections.blackwell.inference.plugins.module_utils.model.config import model_from_config
 from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import Weights, model_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.draft_pool import rotary_tables_bytes
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_budget import gpu_budget
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.gpu_budget import gpu_budget, gpu_case
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_inputs import PoolInputs
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_sizing import rest_gib
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolInputs
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import (
     Parallelism,
     Speculation,
@@ -33,8 +33,9 @@ VISION = replace(
 )
 
 
-def inputs_of(model=VISION, context_length=262_144, speculation=None):
+def inputs_of(version, model=VISION, context_length=262_144, speculation=None):
     return PoolInputs(
+        rules=sizing_rules(EngineVersion.parse(version)),
         model=model,
         parallelism=Parallelism(1),
         kv_cache_dtype="bfloat16",
@@ -44,10 +45,6 @@ def inputs_of(model=VISION, context_length=262_144, speculation=None):
         free_after_bytes=50 * GIB,
         speculation=speculation,
     )
-
-
-def rules_of(version):
-    return sizing_rules(EngineVersion.parse(version))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +63,7 @@ def rules_of(version):
     ],
 )
 def test_bytes_of_the_segment(change, mib):
-    assert rotary_tables_bytes(inputs_of(**change), rules_of("0.5.10")) == mib * MIB
+    assert rotary_tables_bytes(inputs_of("0.5.10", **change)) == mib * MIB
 
 
 @pytest.mark.parametrize(
@@ -81,17 +78,17 @@ def test_bytes_of_the_segment(change, mib):
 def test_since_which_version(architecture, first):
     model = replace(VISION, architecture=architecture)
     versions = ("0.5.6", "0.5.7", "0.5.8", "0.5.9", "0.5.10", "0.5.19", "0.5.20", "0.5.23")
-    grown = [version for version in versions if rotary_tables_bytes(inputs_of(model), rules_of(version))]
+    grown = [version for version in versions if rotary_tables_bytes(inputs_of(version, model))]
     assert grown == list(versions[versions.index(first) :])
 
 
 def test_the_pools_lose_them():
-    with_table, without = (rest_gib(inputs_of(), rules_of(version)) for version in ("0.5.7", "0.5.6"))
+    with_table, without = (rest_gib(inputs_of(version)) for version in ("0.5.7", "0.5.6"))
     assert (without - with_table) * GIB == pytest.approx(38 * MIB)
 
 
 def test_the_ledger_shows_them(request_for):
-    lines = gpu_budget(request_for(version="0.5.10", model=VISION), 0.88, cached=False).ledger.lines
+    lines = gpu_budget(gpu_case(request_for(version="0.5.10", model=VISION), cached=False), 0.88).ledger.lines
     assert {line.name: line.size_bytes for line in lines}["vision rotary table"] == 38 * MIB
 
 

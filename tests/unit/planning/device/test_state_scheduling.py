@@ -16,14 +16,18 @@ from ansible_collections.blackwell.inference.plugins.module_utils.model.attentio
     StateGeometry,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_inputs import (
+    PoolOptions,
     refuses_drafts,
     scheduled,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pool_sizing import size_pools
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.device.pools import PoolOptions
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.preflight import preflight
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import Speculation
-from ansible_collections.blackwell.inference.tests.unit.planning.device.pool_cases import inputs_of, model_of, rules_of
+from ansible_collections.blackwell.inference.tests.unit.planning.device.pool_cases import (
+    inputs_of,
+    model_of,
+    rules_of,
+    size_pools,
+)
 
 STATE = StateGeometry(32, 16, 128, 128, 4, "bfloat16")
 QWEN = model_of(HybridGeometry(GqaGeometry(16, 2, 256, 256), STATE, "lllf" * 12), 48, "Qwen3NextForCausalLM")

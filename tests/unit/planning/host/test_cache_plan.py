@@ -25,7 +25,6 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.cache_plan import plan_host_cache
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.hardware import host_from_hardware
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.parallelism import Speculation
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.serving import serving_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect import dialect_for
@@ -49,12 +48,12 @@ def device(*pools):
 
 @pytest.fixture
 def planned(request_for, rules_of):
-    """`planned(version, pools, speculation=..., stages=..., host={...}, **options)`: the host's part of a plan for the design host."""
+    """`planned(version, pools, draft=..., stages=..., host={...}, **options)`: the host's part of a plan for the design host."""
 
-    def make(version, pools, speculation=None, stages=1, host=None, **options):
+    def make(version, pools, draft=None, stages=1, host=None, **options):
         request = request_for(**options)
-        request = replace(request, rules=rules_of(version), host=replace(request.host, **(host or {})))
-        return plan_host_cache(request, (device(*pools),) * stages, speculation)
+        request = replace(request, rules=rules_of(version), host=replace(request.host, **(host or {})), draft=draft)
+        return plan_host_cache(request, (device(*pools),) * stages)
 
     return make
 
@@ -154,12 +153,12 @@ def test_a_state_pool_too_small_is_refused_up_to_0_5_14(planned):
     ("algorithm", "row", "pools"), [("NEXTN", 71_424, 1), ("EAGLE", 71_424, 1), ("EAGLE3", 70_272, 2)]
 )
 def test_mtp_layers_are_packed_since_0_5_18(planned, algorithm, row, pools):
-    plan = planned("0.5.18", (KIMI, DRAFT), Speculation(algorithm, 3, 1, 4), hicache_ratio=2.0)
+    plan = planned("0.5.18", (KIMI, DRAFT), speculative_algorithm=algorithm, hicache_ratio=2.0)
     assert (plan.cache.pools[0].slot_bytes, len(plan.cache.pools)) == (row, pools)
 
 
 def test_a_draft_checkpoint_is_never_packed(planned, llama):
-    plan = planned("0.5.18", (KIMI, DRAFT), Speculation("EAGLE", 3, 1, 4, llama), hicache_ratio=2.0)
+    plan = planned("0.5.18", (KIMI, DRAFT), draft=llama, speculative_algorithm="EAGLE", hicache_ratio=2.0)
     assert [pool.kind for pool in plan.cache.pools] == ["full", "draft"]
 
 
