@@ -25,7 +25,7 @@ WRITTEN_BY_HAND = ("changes.py", "table.py")
 HEADER = '''# Copyright: (c) 2026, blackwell.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""{subject} of SGLang {oldest} to {newest}. Made by tests/tools/make_flag_tables.py from tests/data/sglang/flags."""
+"""{subject} of SGLang since {oldest}. Made by tests/tools/make_flag_tables.py from tests/data/sglang/flags."""
 
 from __future__ import annotations
 
@@ -90,7 +90,10 @@ def compact(recording: dict[str, dict[str, Any]]) -> Compact:
 
 
 def rows(by_version: Sequence[Iterable[tuple[str, str]]], versions: Sequence[str]) -> list[str]:
-    """Lines `FIRST-LAST HEAD WORDS...`; pairs of one head and one range stand together, and heads of the same words share a line."""
+    """Lines `FIRST-LAST HEAD WORDS...`; pairs of one head and one range stand together, and heads of the same words share a line.
+
+    What the newest version still has is written without LAST, so that a new version changes only the lines of what it changed.
+    """
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, pairs in enumerate(by_version):
         for pair in pairs:
@@ -104,7 +107,10 @@ def rows(by_version: Sequence[Iterable[tuple[str, str]]], versions: Sequence[str
         heads[first, last, tuple(sorted(words))].append(head)
     lines = []
     for (first, last, words), sharing in sorted(heads.items(), key=lambda item: (item[1], item[0])):
-        span = versions[first] if first == last else f"{versions[first]}-{versions[last]}"
+        newest = last == len(versions) - 1
+        span = (
+            versions[first] if first == last and not newest else f"{versions[first]}-{'' if newest else versions[last]}"
+        )
         for heads_of_line in joined(sharing):
             lines += filled(f"{span} {heads_of_line}", words)
     return lines
@@ -173,7 +179,7 @@ def rendered() -> dict[Path, str]:
         + "\n",
     )
     return {
-        TABLES / f"{name}.py": HEADER.format(subject=subject, oldest=versions[0], newest=versions[-1]) + body
+        TABLES / f"{name}.py": HEADER.format(subject=subject, oldest=versions[0]) + body
         for name, (subject, body) in bodies.items()
     }
 

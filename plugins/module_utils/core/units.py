@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Bytes inside, units at the edge. Private to the collection, may change any time.
 
-SGLang prints GPU sizes as "GB" and means GiB (2^30); it prints host-cache sizes as "GB" and means 10^9 (0.4.9 to 0.5.23).
+SGLang prints GPU sizes as "GB" and means GiB (2^30); it prints host-cache sizes as "GB" and means 10^9 (since 0.4.9).
 """
 
 from __future__ import annotations

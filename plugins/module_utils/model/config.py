@@ -19,7 +19,7 @@ _MODELOPT = {"NVFP4": "modelopt_fp4", "FP8": "modelopt_fp8"}
 def quantization_of(
     config: Mapping[str, Any], text: Mapping[str, Any], quant_config: Mapping[str, Any] | None
 ) -> tuple[str | None, str | None]:
-    """(quantisation, KV dtype it implies or None). Only a ModelOpt checkpoint makes "auto" mean FP8 (SGLang 0.5.5 to 0.5.23)."""
+    """(quantisation, KV dtype it implies or None). Only a ModelOpt checkpoint makes "auto" mean FP8 (SGLang since 0.5.5)."""
     found = (
         text.get("quantization_config")
         or config.get("quantization_config")
@@ -52,7 +52,7 @@ def _weight_types(declared: Mapping[str, Any]) -> list[str]:
 
 
 _EXPERT_KEYS = ("n_routed_experts", "num_local_experts", "num_experts")
-# Where a multimodal checkpoint keeps its language model; the engine looks for them in this order (SGLang 0.5.9 to 0.5.23).
+# Where a multimodal checkpoint keeps its language model; the engine looks for them in this order (SGLang since 0.5.9).
 _TEXT_KEYS = ("text_config", "llm_config", "language_config")
 # float32 checkpoints are served in float16 unless told otherwise.
 _DTYPES = {"bfloat16": "bfloat16", "float16": "float16", "float32": "float16"}
@@ -135,7 +135,7 @@ def _vision_rotary_dim(vision: object) -> int | None:
 
 
 def _vision_size(vision: object, architecture: str) -> tuple[int | None, int | None]:
-    """(layers, width) of an image tower as the engine reads them for its own fraction (0.5.5 to 0.5.23): by these two names, else ViT-L/14's.
+    """(layers, width) of an image tower as the engine reads them for its own fraction (since 0.5.5): by these two names, else ViT-L/14's.
 
     Kimi-K2.5's tower has other names, so that the defaults of the engine's class for its config hold.
     """

@@ -4,7 +4,7 @@
 """From config.json to the geometry of attention, by family. Private to the collection, may change any time.
 
 A family is known by the architecture where the engine goes by that, else by the keys that only its checkpoints have. Read in
-SGLang 0.5.5 to 0.5.23 (its model and configuration classes). docs/models.md lists the families and what is refused.
+SGLang since 0.5.5 (its model and configuration classes). docs/models.md lists the families and what is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def index_pattern_of(text: Fields, layers: int) -> str | None:
     """One letter a layer, k for own index keys and r for those of an earlier layer; None where every layer keeps its own.
 
     The engine looks at indexer_types, then index_topk_pattern, then index_topk_freq with index_skip_topk_offset (SGLang
-    0.5.18 to 0.5.23). GLM-5.2: 21 of 78 layers keep keys.
+    since 0.5.18). GLM-5.2: 21 of 78 layers keep keys.
     """
     if text.has("indexer_types"):
         reuses = [kind == "shared" for kind in listed_layers(text, "indexer_types", layers)]

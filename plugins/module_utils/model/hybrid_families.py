@@ -88,7 +88,7 @@ def _gemma4(text: Fields, layers: int) -> SlidingGeometry:
     """Gemma 4 states the sliding layers' sizes under the usual names and the full layers' under global_*.
 
     The global key-value heads count only where keys and values are one (attention_k_eq_v). Layers that share the keys and
-    values of an earlier layer (num_kv_shared_layers) get rows in the pool all the same (SGLang 0.5.11 to 0.5.23).
+    values of an earlier layer (num_kv_shared_layers) get rows in the pool all the same (SGLang since 0.5.11).
     """
     sliding = gqa_of(text, v_head_dim_key="head_dim")
     heads_key = "num_global_key_value_heads" if text.data.get("attention_k_eq_v") is True else "num_key_value_heads"

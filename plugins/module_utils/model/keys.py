@@ -12,12 +12,12 @@ from ..core.fields import Fields, describe, is_number
 from .attention import GqaGeometry
 
 MAX_CONTEXT = 1_000_000_000
-# The engine reads the first of these that is there (SGLang 0.5.5 to 0.5.23).
+# The engine reads the first of these that is there (SGLang since 0.5.5).
 _CONTEXT_KEYS = ("max_sequence_length", "seq_length", "max_seq_len", "model_max_length", "max_position_embeddings")
 
 
 def longest_context(text: Fields) -> int:
-    """The declared length, times a rope factor that is not yet in it (SGLang 0.5.5 to 0.5.23)."""
+    """The declared length, times a rope factor that is not yet in it (SGLang since 0.5.5)."""
     scaling = text.data.get("rope_scaling")
     factor: Any = 1
     if (
@@ -33,7 +33,7 @@ def longest_context(text: Fields) -> int:
 
 MAX_HEADS = 65_536
 _MAX_WIDTH = 10_000_000
-# The engine reads the first of these that is there (SGLang 0.5.5 to 0.5.23).
+# The engine reads the first of these that is there (SGLang since 0.5.5).
 _KV_HEAD_KEYS = (
     "n_head_kv",
     "num_kv_heads",

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How the engine places a tensor over ranks, by its name. Private to the collection, may change any time.
 
-Read in the engine's model classes (SGLang 0.5.9 and 0.5.23): column- and row-parallel layers and the vocabulary are divided,
+Read in the engine's model classes (SGLang since 0.5.9): column- and row-parallel layers and the vocabulary are divided,
 norms, routers, latent down-projections, indexers and gates of shared experts are whole on every rank, keys and values
 follow their heads. Expert parallelism cuts other pieces of the same size: every rank holds 1 / tp of the experts either way.
 """

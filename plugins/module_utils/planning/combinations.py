@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Wishes that the engine takes one by one and refuses together. Private to the collection, may change any time.
 
-Read in SGLang 0.5.5 to 0.5.23 (`check_server_args`, `_handle_speculative_decoding`).
+Read in SGLang since 0.5.5 (`check_server_args`, `_handle_speculative_decoding`).
 """
 
 from __future__ import annotations

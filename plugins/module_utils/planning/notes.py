@@ -81,7 +81,7 @@ def _expandable(request: PlanRequest, name: str) -> bool:
 
 
 def _transfer_notes(request: PlanRequest) -> list[str]:
-    """Layouts and backends that the engine replaces with a warning (0.5.9 to 0.5.23)."""
+    """Layouts and backends that the engine replaces with a warning (since 0.5.9)."""
     layout = request.serving.hicache_mem_layout or request.rules.hicache_layout_default
     backend = request.serving.hicache_io_backend or "kernel"
     if (layout, backend) == ("page_first_direct", "kernel"):

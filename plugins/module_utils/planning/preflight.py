@@ -169,7 +169,7 @@ def _unplanned(request: PlanRequest) -> Refusal | None:
 
 
 def _radix_cache(request: PlanRequest) -> Refusal | None:
-    """SGLang 0.5.9 to 0.5.23 ends with an error when both are asked for."""
+    """Since 0.5.9 SGLang ends with an error when both are asked for."""
     if not request.serving.cached or not request.arguments.get("disable-radix-cache"):
         return None
     return Refusal(

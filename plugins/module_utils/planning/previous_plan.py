@@ -21,7 +21,7 @@ from .request.calibration import Calibration, calibration_from_dict
 from .request.host import OTHER_HARDWARE, UNKNOWN, GpuState, HostState, host_from_observation, idle_available_bytes
 from .request.request import PlanRequest
 
-# Flags that change how much of a card the weights take (0.5.9 to 0.5.23).
+# Flags that change how much of a card the weights take (since 0.5.9).
 _LOAD_FLAGS = (
     "cpu-offload-gb",
     "disable-shared-experts-fusion",

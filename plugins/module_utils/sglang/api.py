@@ -27,7 +27,7 @@ ARGUMENTS: dict[str, Any] = {
 
 MODELS = "/v1/models"
 CHAT = "/v1/chat/completions"
-# The first path that answers is taken; /get_server_info still answers in 0.5.23, with a warning in the log.
+# The first path that answers is taken; /get_server_info still answers, with a warning in the log.
 SERVER_INFO = (("0.5.6", "/server_info"), ("0.4.9", "/get_server_info"))
 SHORT_SECONDS = 5
 CHAT_SECONDS = 120

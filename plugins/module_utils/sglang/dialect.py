@@ -19,6 +19,7 @@ from .sizing_rules import SizingRules
 from .version import EngineVersion
 
 OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
+"""How far the engine was read: whatever stands elsewhere in the collection without an end holds up to NEWEST."""
 _DIALECTS = tuple(EngineVersion.parse(version) for version in VERSIONS)
 
 

@@ -21,7 +21,7 @@ class Failure(NamedTuple):
     late: bool = False  # counts only after the last milestone: engines log exceptions that they survive, an optional import for one
 
 
-# The first row that any line matches wins: causes stand before consequences. Texts as of SGLang 0.4.9 to 0.5.23, CUDA 13, systemd 247 to 257.
+# The first row that any line matches wins: causes stand before consequences. Texts as of SGLang since 0.4.9, CUDA 13, systemd 247 to 257.
 FAILURES = (
     # of our own program before the engine: release/guard.py
     Failure(re.compile(r"^The GPUs are not free: "), "{line} systemd refused the start."),

@@ -11,15 +11,15 @@ from re import Match
 from typing import NamedTuple
 
 FIRED_UP = "The server is fired up and ready to roll!"
-"""The line that ends a start, SGLang 0.4.9 to 0.5.23: the server is up."""
+"""The line that ends a start, SGLang since 0.4.9: the server is up."""
 
 
 class LinePattern(NamedTuple):
-    """One shape of a line, and the SGLang versions that write it."""
+    """One shape of a line, and the SGLang versions that write it. `last` is None unless a later version words it otherwise."""
 
     name: str
     first: str
-    last: str
+    last: str | None
     expression: str
 
 
@@ -32,27 +32,27 @@ _TOKENS = r"#tokens: (?P<tokens>\d+), (?:K size: (?P<k>[\d.]+) GB, V size: (?P<v
 # All shapes are tried on every line: no two versions mean different things by the same words, and a post release may move a boundary.
 LINES = (
     LinePattern("distributed", "0.4.9", "0.5.20", r"Init torch distributed begin"),
-    LinePattern("distributed", "0.5.21", "0.5.23", r"Init parallel begin"),
-    LinePattern("weights_begin", "0.4.9", "0.5.23", r"Load weight begin\. avail mem=(?P<free>-?[\d.]+) GB"),
+    LinePattern("distributed", "0.5.21", None, r"Init parallel begin"),
+    LinePattern("weights_begin", "0.4.9", None, r"Load weight begin\. avail mem=(?P<free>-?[\d.]+) GB"),
     LinePattern(
         "shards",
         "0.4.9",
-        "0.5.23",
+        None,
         r"(?:Loading \S+ checkpoint shards|Multi-thread loading shards): +\d+% Completed \| (?P<loaded>\d+)/(?P<total>\d+)",
     ),
     LinePattern(
         "weights_end",
         "0.4.9",
-        "0.5.23",
+        None,
         r"Load weight end\..*?avail mem=(?P<free>-?[\d.]+) GB, mem usage=(?P<size>-?[\d.]+) GB",
     ),
-    LinePattern("reserve", "0.5.18", "0.5.23", r"Reserving (?P<size>-?[\d.]+) GB of the KV budget"),
+    LinePattern("reserve", "0.5.18", None, r"Reserving (?P<size>-?[\d.]+) GB of the KV budget"),
     LinePattern("sliding", "0.5.5", "0.5.6.post2", _SLIDING.format("Sliding")),
-    LinePattern("sliding", "0.5.7", "0.5.23", _SLIDING.format("sliding")),
+    LinePattern("sliding", "0.5.7", None, _SLIDING.format("sliding")),
     LinePattern(
         "state",
         "0.5.4",
-        "0.5.23",
+        None,
         r"Mamba Cache is allocated\. max_mamba_cache_size: (?P<slots>\d+), "
         r"conv_state size: (?P<conv>[\d.]+)GB, ssm_state size: (?P<ssm>[\d.]+)GB"
         r"(?: +intermediate_ssm_state_cache size: (?P<draft_ssm>[\d.]+)GB +intermediate_conv_window_cache size: (?P<draft_conv>[\d.]+)GB)?",
@@ -62,21 +62,21 @@ LINES = (
     LinePattern(
         "pool",
         "0.5.13",
-        "0.5.23",
+        None,
         r"(?:\] (?P<label>\S.*?) )?KV Cache is allocated\. dtype: [^,]+, " + _TOKENS,
     ),
-    LinePattern("pool_end", "0.4.9", "0.5.23", r"Memory pool end\. avail mem=(?P<free>-?[\d.]+) GB"),
-    LinePattern("graph_begin", "0.4.9", "0.5.23", r"Capture .*? begin(?:\.| \(step)"),
+    LinePattern("pool_end", "0.4.9", None, r"Memory pool end\. avail mem=(?P<free>-?[\d.]+) GB"),
+    LinePattern("graph_begin", "0.4.9", None, r"Capture .*? begin(?:\.| \(step)"),
     LinePattern(
         "graph",
         "0.4.9",
-        "0.5.23",
+        None,
         r"Capture (?P<what>.*?) end\..*?mem usage=(?P<size>-?[\d.]+) GB[.,] avail mem=(?P<free>-?[\d.]+) GB",
     ),
     LinePattern(
         "totals",
         "0.4.9",
-        "0.5.23",
+        None,
         r"max_total_num_tokens=(?P<tokens>\d+), .*?max_running_requests=(?P<requests>\d+), context_len=(?P<context>\d+)"
         r"(?:, available_(?P<device>gpu|cpu)_mem=(?P<free>-?[\d.]+) GB)?",
     ),
@@ -86,20 +86,20 @@ LINES = (
     LinePattern(
         "host_pool",
         "0.5.17",
-        "0.5.23",
+        None,
         r"Allocating (?P<label>\S+) hierarchical KV host pool: (?P<tokens>\d+) tokens, (?:.*?)(?P<size>-?[\d.]+) GB host memory",
     ),
     # Pools beside the one of the KV cache: states since 0.5.10, keys of an indexer since 0.5.11 (NSA; DSA since 0.5.13), further ones since.
     LinePattern(
         "host_side_pool",
         "0.5.10",
-        "0.5.23",
+        None,
         r"Allocating (?P<size>-?[\d.]+) GB host memory for "
         r"(?P<label>hierarchical Mamba cache|[ND]SA indexer|MiniMax [^(]*?|V4 (?:paged|state) pool '[^']*')"
         r" \((?:(?P<slots>\d+) state slots)?",
     ),
-    LinePattern("listening", "0.4.9", "0.5.23", r"Uvicorn running on "),
-    LinePattern("fired_up", "0.4.9", "0.5.23", re.escape(FIRED_UP)),
+    LinePattern("listening", "0.4.9", None, r"Uvicorn running on "),
+    LinePattern("fired_up", "0.4.9", None, re.escape(FIRED_UP)),
 )
 _COMPILED = tuple((line.name, re.compile(line.expression)) for line in LINES)
 _PREFIX = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?P<rank>(?: [A-Z_]+\d+)*)\] ")

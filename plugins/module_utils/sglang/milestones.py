@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from .log_lines import events
 
-# Line that opens a phase (names of `log_lines.LINES`) and what the phase is called, in the order of a start of SGLang 0.4.9 to 0.5.23.
+# Line that opens a phase (names of `log_lines.LINES`) and what the phase is called, in the order of a start of SGLang since 0.4.9.
 PHASES = {
     "distributed": "connecting ranks",
     "weights_begin": "loading weights",

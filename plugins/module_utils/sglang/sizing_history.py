@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """SGLang's sizing quirks by version, as data. Private to the collection, may change any time.
 
-Read in the published wheels 0.5.5 to 0.5.23; "since 0.5.12" means: first seen in 0.5.12.
+Read in the published wheels from 0.5.5 to `dialect.NEWEST`; "since 0.5.12" means: first seen in 0.5.12.
 """
 
 from __future__ import annotations

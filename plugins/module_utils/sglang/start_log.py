@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What SGLang's log says of a start, as frozen values. Private to the collection, may change any time.
 
-GPU figures in the log are GiB labelled GB, host pools are decimal GB (SGLang 0.4.9 to 0.5.23); both are bytes here, as exact as two decimals are.
+GPU figures in the log are GiB labelled GB, host pools are decimal GB (SGLang since 0.4.9); both are bytes here, as exact as two decimals are.
 """
 
 from __future__ import annotations

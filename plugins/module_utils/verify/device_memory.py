@@ -44,7 +44,7 @@ def _tokens_of_ranks(planned: Planned, start: StartJournal) -> list[Check]:
 
 
 def _tokens_by_formula(planned: Planned, start: StartJournal) -> Check:
-    """tokens = (free after load - free before load * (1 - fraction) - reserve) // cell, over the poorest ranks. SGLang 0.4.9 to 0.5.23."""
+    """tokens = (free after load - free before load * (1 - fraction) - reserve) // cell, over the poorest ranks. SGLang since 0.4.9."""
     name = "tokens from the logged free memory"
     if planned.on_cpu:
         return on_cpu(name, SOURCE)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Level `server_info`: what the engine says of itself, against the plan. Private to the collection, may change any time.
 
-Readings that mislead, SGLang 0.5.9 to 0.5.23: hicache_ratio shows its default when hicache_size overrides it; context_length is null unless it was
+Readings that mislead, SGLang since 0.5.9: hicache_ratio shows its default when hicache_size overrides it; context_length is null unless it was
 asked for, while the model list shows the one in force; page_size of the front process may be stale, while the scheduler's is in force.
 """
 

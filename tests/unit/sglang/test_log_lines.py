@@ -11,6 +11,7 @@ import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.log_lines import (
     LINES,
+    LinePattern,
     events,
     is_access_log,
     is_at_work,
@@ -246,14 +247,15 @@ def test_every_pattern_has_a_case() -> None:
     assert {line.name for line in LINES} == {case[0] for case in CASES}
 
 
+def written_by(line: LinePattern, version: str) -> bool:
+    parsed = EngineVersion.parse(version)
+    return EngineVersion.parse(line.first) <= parsed and (line.last is None or parsed <= EngineVersion.parse(line.last))
+
+
 @pytest.mark.parametrize("version", ["0.5.9", "0.5.23"])
 def test_a_recorded_start_uses_only_patterns_of_its_version(version: str) -> None:
     text = (RECORDINGS / version / "cpu-llama-hicache" / "journal.log").read_bytes().decode()
-    of_version = [
-        line
-        for line in LINES
-        if EngineVersion.parse(line.first) <= EngineVersion.parse(version) <= EngineVersion.parse(line.last)
-    ]
+    of_version = [line for line in LINES if written_by(line, version)]
     expressions = {event.match.re.pattern for event in events(split_lines(text))}
     assert expressions <= {line.expression for line in of_version}
     assert {"weights_begin", "weights_end", "pool", "pool_end", "totals", "host_pool", "fired_up"} <= {
@@ -309,11 +311,7 @@ def test_a_line_without_figures_is_none_of_those_with_them(line: str) -> None:
 
 @pytest.mark.parametrize("version", ["0.5.5", "0.5.6.post2", "0.5.9", "0.5.12", "0.5.16", "0.5.20", "0.5.23"])
 def test_each_version_writes_every_kind_of_line_that_it_has_in_one_row(version: str) -> None:
-    rows = [
-        line.name
-        for line in LINES
-        if EngineVersion.parse(line.first) <= EngineVersion.parse(version) <= EngineVersion.parse(line.last)
-    ]
+    rows = [line.name for line in LINES if written_by(line, version)]
     assert len(rows) == len(set(rows))
     assert {
         "distributed",

@@ -51,7 +51,7 @@ class AutoFraction:
 def auto_fraction(asked: AutoFraction, rules: SizingRules) -> float:
     """--mem-fraction-static as the engine fills it in: (card - what it holds back) / card, to 3 places, less for an image tower.
 
-    SGLang 0.5.5 to 0.5.23 (`_handle_gpu_memory_settings`). Kimi-K2.5 on 8 cards of 97,887 MiB: 0.771456.
+    SGLang since 0.5.5 (`_handle_gpu_memory_settings`). Kimi-K2.5 on 8 cards of 97,887 MiB: 0.771456.
     """
     held = _held_back_mib(asked, rules)
     return round((asked.card_mib - held) / asked.card_mib, 3) * _vision_factor(asked.vision)

@@ -118,7 +118,7 @@ def cell_with_draft(cell: int, indexer: int, key: int, layers: int, inputs: Pool
 
 
 def draft_slot_bytes(inputs: PoolInputs) -> int:
-    """Bytes of one token in the draft's pool on one rank, as stored, index keys included. SGLang 0.5.5 to 0.5.23."""
+    """Bytes of one token in the draft's pool on one rank, as stored, index keys included. SGLang since 0.5.5."""
     speculation = inputs.speculation
     layers = stored_draft_layers(inputs.model, speculation)
     geometry = draft_geometry(inputs.model, speculation) if speculation is not None else None
@@ -130,7 +130,7 @@ def draft_slot_bytes(inputs: PoolInputs) -> int:
 
 
 def step_tokens(speculation: Speculation, page: int) -> int:
-    """Tokens that one step of drafting and verifying takes of a request (`get_alloc_len_per_decode`, 0.5.13 to 0.5.23)."""
+    """Tokens that one step of drafting and verifying takes of a request (`get_alloc_len_per_decode`, since 0.5.13)."""
     if page == 1 or speculation.topk == 1:
         return max(speculation.steps * speculation.topk, speculation.draft_tokens)
     pages = (page - 1 + speculation.steps + page - 1) // page

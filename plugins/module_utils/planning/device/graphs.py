@@ -19,7 +19,7 @@ _ACTIVATION_BYTES = 2
 _LOGIT_BYTES = 4
 # The indexer of sparse attention scores a chunk against the whole context in float32: 16,384 tokens at about 61,000 asked for 3.77 GiB
 # (caiovicentino/glm-5.3-flash-sglang-4x-rtx-pro-6000, docs/memory-model.md, 2026-09-04). It takes at most half of what is free and goes in
-# pieces beyond that (0.5.9 to 0.5.23, _should_chunk_mqa_logits), so that twice the rest is always enough.
+# pieces beyond that (since 0.5.9, _should_chunk_mqa_logits), so that twice the rest is always enough.
 
 
 def activation_line(request: PlanRequest, chunk_tokens: int) -> Line:
@@ -60,7 +60,7 @@ def largest_batch(
 
 
 def decode_batches(largest: int, speculative: bool, rules: SizingRules) -> tuple[int, ...]:
-    """The batches that are captured for decoding, up to `largest`. SGLang 0.5.5 to 0.5.23; 512 without speculation: 52 of them.
+    """The batches that are captured for decoding, up to `largest`. SGLang since 0.5.5; 512 without speculation: 52 of them.
 
     Since 0.5.10 `largest` itself is among them in any case.
     """
@@ -75,7 +75,7 @@ def decode_batches(largest: int, speculative: bool, rules: SizingRules) -> tuple
 
 
 def prefill_sizes(tokens: int) -> tuple[int, ...]:
-    """The lengths that are captured for prefill, up to `tokens`. SGLang 0.5.9 to 0.5.23; 8,192: 58 of them."""
+    """The lengths that are captured for prefill, up to `tokens`. SGLang since 0.5.9; 8,192: 58 of them."""
     steps = ((4, 33, 4), (48, 257, 16), (288, 513, 32), (576, 1025, 64), (1280, 4097, 256), (4608, tokens + 1, 512))
     return tuple(size for step in steps for size in range(*step) if size <= tokens)
 
@@ -98,7 +98,7 @@ def graph_lines(batch: int, prefill_bytes: int, calibration: Calibration, ranks:
     return tuple(lines)
 
 
-MAX_PREFILL_TOKENS = 16_384  # --max-prefill-tokens unasked, 0.5.5 to 0.5.23
+MAX_PREFILL_TOKENS = 16_384  # --max-prefill-tokens unasked, since 0.5.5
 
 
 def prefill_chunk(request: PlanRequest) -> int | None:

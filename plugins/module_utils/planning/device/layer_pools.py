@@ -18,7 +18,7 @@ from .pools import NO_SPLIT, Split, aligned
 from .token_cost import counted_bytes, indexer_bytes, stored_bytes
 
 _DEFAULT_RATIO = 0.8
-_EVICTION_INTERVAL = 128  # SGLANG_SWA_EVICTION_INTERVAL, 0.5.14 to 0.5.23
+_EVICTION_INTERVAL = 128  # SGLANG_SWA_EVICTION_INTERVAL, since 0.5.14
 
 
 @dataclass(frozen=True)

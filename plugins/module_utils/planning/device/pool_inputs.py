@@ -160,6 +160,6 @@ def _extra_buffer(arguments: Mapping[str, Any]) -> bool | None:
 
 
 def _raw_rows(arguments: Mapping[str, Any]) -> bool:
-    """Backends of sparse attention whose fp8 rows hold no scales (0.5.5 to 0.5.23)."""
+    """Backends of sparse attention whose fp8 rows hold no scales (since 0.5.5)."""
     names = ("nsa-prefill-backend", "nsa-decode-backend", "dsa-prefill-backend", "dsa-decode-backend")
     return any(arguments.get(name) in ("trtllm", "tilelang") for name in names)

@@ -46,7 +46,7 @@ class _Fit:
 def size_pools(inputs: PoolInputs) -> DevicePools:
     """Tokens, requests and pools of one rank of the stage that has the least room; 0 tokens and no pools where the engine would not start.
 
-    SGLang 0.5.5 to 0.5.23. Raises TypeError for attention whose pools are not known. `tokens` is the log's max_total_num_tokens: of
+    SGLang since 0.5.5. Raises TypeError for attention whose pools are not known. `tokens` is the log's max_total_num_tokens: of
     one group with attention data parallelism, the least of all stages with pipeline stages.
     """
     sized = size_stages(inputs)
@@ -96,7 +96,7 @@ def rest_gib(inputs: PoolInputs) -> float:
     """GiB for all pools: what is free after the load less the part of what was free before it that the fraction leaves.
 
     Since 0.5.7 a vision tower's rotary table has grown by then; since 0.5.14 the draft is loaded; since 0.5.18 multimodal models lose a
-    reserve. The minimum over several ranks is taken in single precision (`get_available_gpu_memory`, 0.5.5 to 0.5.23).
+    reserve. The minimum over several ranks is taken in single precision (`get_available_gpu_memory`, since 0.5.5).
     """
     loaded = inputs.free_after_bytes - rotary_tables_bytes(inputs)
     if inputs.rules.draft_counted_from != "none":

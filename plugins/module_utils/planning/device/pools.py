@@ -37,9 +37,9 @@ def running_requests(
 ) -> RunningRequests:
     """The limit of one rank, and its `req_to_token` table: one row a request, one column a token of the longest context.
 
-    Default clamp(int(tokens / context * 512), 2048, 4096), SGLang 0.5.5 to 0.5.23, of which half the tokens may run; since 0.5.10
+    Default clamp(int(tokens / context * 512), 2048, 4096), SGLang since 0.5.5, of which half the tokens may run; since 0.5.10
     the table is no longer than that either. Up to 0.5.9 it is reckoned from the tokens that fit, before --max-total-tokens caps the pool,
-    0.5.10 to 0.5.23 from the capped pool. `groups` of attention data parallelism share `asked`, and since 0.5.10 the table is for a group's
+    since 0.5.10 from the capped pool. `groups` of attention data parallelism share `asked`, and since 0.5.10 the table is for a group's
     share; fewer requests than groups are one for each since 0.5.23, and no start before. `state_limit`: how many requests the pool of
     states has room for. A table of 2048 x 262148 x 4 bytes is 2.000 GiB, and it comes out of what the fraction leaves free, not out of the pool.
     """

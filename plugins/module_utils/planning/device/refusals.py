@@ -50,7 +50,7 @@ def _gpu_count(request: PlanRequest) -> Refusal | None:
 
 
 def _gpu_balance(request: PlanRequest) -> Refusal | None:
-    """SGLang 0.5.9 to 0.5.23 ends the start when the poorest card has less than 0.9 of what another has free."""
+    """Since 0.5.9 SGLang ends the start when the poorest card has less than 0.9 of what another has free."""
     free = [(gpu.free_bytes, gpu) for gpu in request.gpus if gpu.free_bytes is not None]
     if request.serving.device != "cuda" or len(free) < 2:
         return None

@@ -32,7 +32,7 @@ class StateBytes:
 
 
 def state_bytes(geometry: StateGeometry, attention_tp: int, dtype: str | None) -> StateBytes:
-    """Window: (dv Hv + 2 dk Hk) / tp x (K - 1) of bfloat16; state: Hv / tp x dv x dk of its own type. SGLang 0.5.5 to 0.5.23.
+    """Window: (dv Hv + 2 dk Hk) / tp x (K - 1) of bfloat16; state: Hv / tp x dv x dk of its own type. SGLang since 0.5.5.
 
     Key heads (groups) that do not divide by the ranks are replicated: as many as ranks (`Mamba2StateShape.create`).
     """
@@ -79,7 +79,7 @@ def slots_of_request(options: StateOptions, rules: SizingRules) -> int:
 
 
 def state_budget(rest_gib: float, bytes_of_request: int, options: StateOptions, rules: SizingRules) -> StateBudget:
-    """The engine's steps, in floats of GiB (`handle_max_mamba_cache`, SGLang 0.5.5 to 0.5.23)."""
+    """The engine's steps, in floats of GiB (`handle_max_mamba_cache`, SGLang since 0.5.5)."""
     return _BUDGETS[rules.state_budget](rest_gib, bytes_of_request, options, rules)
 
 

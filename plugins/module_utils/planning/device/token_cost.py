@@ -32,7 +32,7 @@ def kv_heads(geometry: GqaGeometry, attention_tp: int) -> int:
 def indexer_bytes(geometry: Geometry) -> int:
     """Bytes of one token's index key in one layer: int8 and a scale of 4 bytes for each 128 of them; 132 for 128. 0 without an indexer.
 
-    SGLang 0.5.5 to 0.5.23. Which layers keep one: `layer_pools.layers_without_index_keys`.
+    SGLang since 0.5.5. Which layers keep one: `layer_pools.layers_without_index_keys`.
     """
     dim = geometry.index_head_dim if isinstance(geometry, MlaGeometry) else None
     return dim + dim // _INDEX_BLOCK * _SCALE_BYTES if dim else 0
@@ -59,7 +59,7 @@ def counted_bytes(
 ) -> int:
     """Bytes of one token in these layers of one rank as the profiler counts them, index keys included.
 
-    SGLang 0.5.5 to 0.5.23: `profile_max_num_token`, `get_cell_size_per_token`, `DefaultPoolConfigurator`. Kimi-K2.5, bf16: (512 + 64) * 61 * 2 = 70,272.
+    SGLang since 0.5.5: `profile_max_num_token`, `get_cell_size_per_token`, `DefaultPoolConfigurator`. Kimi-K2.5, bf16: (512 + 64) * 61 * 2 = 70,272.
     """
     size = element_bytes(kv_cache_dtype)
     if isinstance(geometry, MlaGeometry):
@@ -103,7 +103,7 @@ def _packed_fp4(geometry: GqaGeometry, heads: int, kv_cache_dtype: str) -> int:
 def stored_bytes(
     geometry: Geometry, layers: int, attention_tp: int, kv_cache_dtype: str, raw_rows: bool = False
 ) -> int:
-    """Bytes of one token in these layers of one rank as they are stored, without index keys. SGLang 0.5.5 to 0.5.23."""
+    """Bytes of one token in these layers of one rank as they are stored, without index keys. SGLang since 0.5.5."""
     size = element_bytes(kv_cache_dtype)
     if isinstance(geometry, MlaGeometry):
         row = stored_latent(geometry, kv_cache_dtype, raw_rows)

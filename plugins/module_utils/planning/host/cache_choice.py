@@ -17,14 +17,14 @@ from ..request.request import PlanRequest
 from .budget import HostBudget, engine_check_bytes
 from .pools import HostCache, HostCacheOptions, HostPool, host_cache, largest_size_gb
 
-# What the engine keeps back for rounding to pages and the like (0.5.21 to 0.5.23).
+# What the engine keeps back for rounding to pages and the like (since 0.5.21).
 _SLACK = 0.05
 
 
 def auto_ratio(stages: Sequence[DevicePools], allowed_bytes: int, fraction: float, rules: SizingRules) -> float:
     """min(default ratio, allowed * fraction * 0.95 / device bytes), the least of all stages; 0 where nothing is allowed.
 
-    SGLang 0.5.21 to 0.5.23, where neither size nor ratio is given; `allowed_bytes` is what its check allows one rank. Two ranks with
+    SGLang since 0.5.21, where neither size nor ratio is given; `allowed_bytes` is what its check allows one rank. Two ranks with
     4.4 GiB each at 0.8 and small pools keep 2.0.
     """
     budget = int(allowed_bytes * fraction)

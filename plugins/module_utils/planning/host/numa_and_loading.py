@@ -18,7 +18,7 @@ from ..request.request import PlanRequest
 from .budget import HostBudget, rank_process_bytes
 from .pools import HostCache
 
-_THREADS = 8  # where they are turned on and not counted, 0.5.5 to 0.5.23
+_THREADS = 8  # where they are turned on and not counted, since 0.5.5
 _COPIES, _EXTRA = "weight-loader-disable-mmap", "model-loader-extra-config"
 
 
@@ -26,7 +26,7 @@ def loader_peak_bytes(request: PlanRequest, ranks: int) -> int:
     """Memory of all ranks while shards are read, 0 where they are mapped: pages of a mapped file are dropped when memory runs short.
 
     Without mapping a rank reads each shard whole and makes tensors of it, so that it is there twice for a moment; several threads read one each
-    and one more waits (0.5.9 to 0.5.23). All is given back before the host cache is pinned. Shards count with their mean size.
+    and one more waits (since 0.5.9). All is given back before the host cache is pinned. Shards count with their mean size.
     """
     weights = request.model.weights
     if not request.arguments.get(_COPIES) or not weights.files:

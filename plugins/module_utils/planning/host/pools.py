@@ -100,7 +100,7 @@ SIZED = ("full", "sliding", "state")
 def host_pools(device: DevicePools, options: HostCacheOptions, rules: SizingRules) -> tuple[HostPool, ...]:
     """The host pools of one rank without pipeline stages, the one that others follow first.
 
-    SGLang 0.5.5 to 0.5.23: slots are int(size * 1e9 // row), else int(device slots * ratio); whole pages, rounded down in 0.5.5, one page
+    SGLang since 0.5.5: slots are int(size * 1e9 // row), else int(device slots * ratio); whole pages, rounded down in 0.5.5, one page
     more since 0.5.6. MLA included, every rank keeps a whole copy. 159,277 tokens of Kimi-K2.5 at ratio 4.0: 637,109 tokens, 44.77 GB.
     """
     return host_cache((device,), 1, options, rules).stages[0]

@@ -44,7 +44,7 @@ MTP_ALGORITHMS = ("EAGLE", "NEXTN")
 """Those that the checkpoint's own MTP layers can draft for; the engine calls the latter by the former's name."""
 
 
-# One chain of three guesses: what the engine takes for MoE models by itself (0.5.5 to 0.5.23). Trees (topk above 1) need page size 1
+# One chain of three guesses: what the engine takes for MoE models by itself (since 0.5.5). Trees (topk above 1) need page size 1
 # and are refused by some backends, so that nothing wider is chosen unasked.
 _STEPS, _TOPK = 3, 1
 WITHOUT_STEPS = ("DFLASH", "NGRAM")  # a block of guesses at once

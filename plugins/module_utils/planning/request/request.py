@@ -108,7 +108,7 @@ class PlanRequest:
 
     @property
     def indexed(self) -> bool:
-        """Whether a sparse indexer chooses what is attended to: such a model's pages and KV type are the engine's own, 0.5.5 to 0.5.23."""
+        """Whether a sparse indexer chooses what is attended to: such a model's pages and KV type are the engine's own, since 0.5.5."""
         geometries = kv_geometries(self.model.attention)
         return self.serving.device == "cuda" and any(getattr(one, "index_head_dim", None) for one in geometries)
 

@@ -13,7 +13,7 @@ from ...core.errors import FORCEABLE, PlanningError, Refusal
 from ...core.fields import describe, is_number, is_whole
 
 _COUNT_MAX = 1 << 40
-# The engine keeps six tokens of a context or pool to itself, and has to have one left for a request (0.5.5 to 0.5.23).
+# The engine keeps six tokens of a context or pool to itself, and has to have one left for a request (since 0.5.5).
 _LEAST_TOKENS = 7
 TARGETS = ("latency", "long_context", "throughput")
 _FRACTIONS = ("mem_fraction_static", "hicache_ratio", "swa_full_tokens_ratio", "mamba_full_memory_ratio")

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What became of flags that a later version lacks. Private to the collection, may change any time.
 
-Read from the option tables and sources of SGLang 0.5.5 to 0.5.23.
+Read from the option tables and sources of SGLang since 0.5.5.
 """
 
 from __future__ import annotations

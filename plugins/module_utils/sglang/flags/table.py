@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The options of every recorded version of the engine, read from the generated tables. Private to the collection, may change any time.
 
-A row is `FIRST-LAST HEAD WORDS...`: it holds for the recorded versions from FIRST to LAST, or for the one named alone. A post release that is
-not recorded has the options of the version before it.
+A row is `FIRST-LAST HEAD WORDS...`: it holds for the recorded versions from FIRST to LAST. `FIRST-` holds for all since FIRST, `FIRST` for that one
+alone. A post release that is not recorded has the options of the version before it.
 """
 
 from __future__ import annotations
@@ -114,6 +114,7 @@ def _rows(text: str, version: str) -> Iterator[tuple[str, list[str]]]:
     for line in text.splitlines():
         if line:
             span, head, *words = line.split()
-            first, _to, last = span.partition("-")
-            if _PLACE[first] <= place <= _PLACE[last or first]:
+            first, to, last = span.partition("-")
+            end = _PLACE[last] if last else len(_PLACE) if to else _PLACE[first]
+            if _PLACE[first] <= place <= end:
                 yield head, words
