@@ -393,3 +393,24 @@ def test_the_architectures_with_a_sliding_pool_are_those_on_the_page(rules_of):
 @pytest.mark.parametrize("page", DOCS, ids=lambda path: path.name)
 def test_an_architecture_on_a_page_is_one_of_the_code(page, words_of_code):
     assert set(ARCHITECTURE.findall(page.read_text(encoding="utf-8"))) <= words_of_code
+
+
+def keys_of_tables(heading: str) -> set[str]:
+    """Names in the first column of the tables of a section of docs/interface.md."""
+    _before, _heading, rest = (ROOT / "docs/interface.md").read_text(encoding="utf-8").partition(f"# {heading}\n")
+    section = re.split(r"^#", rest, maxsplit=1, flags=re.MULTILINE)[0]
+    return {
+        name for cell in re.findall(r"^\| ([^|]+) \|", section, re.MULTILINE) for name in re.findall(r"`(\w+)`", cell)
+    }
+
+
+@pytest.mark.parametrize(
+    ("heading", "option"),
+    [("Serving options", "serving"), ("Hardware as data", "hardware"), ("Measured figures", "calibration")],
+)
+def test_the_keys_of_a_variable_on_its_page_are_those_of_the_option(heading, option):
+    assert keys_of_tables(heading) == set(options_of("memory_plan")[option]["suboptions"])
+
+
+def test_the_modules_on_the_page_are_those_that_are_there():
+    assert sorted(keys_of_tables("Modules and roles")) == MODULES
