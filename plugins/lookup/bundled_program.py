@@ -43,8 +43,11 @@ _raw:
   elements: str
 """
 
+import os
+from pathlib import Path
 from typing import Any
 
+from ansible import constants
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 
@@ -55,6 +58,19 @@ class LookupModule(LookupBase):  # type: ignore[misc]
     def run(self, terms: list[str], variables: dict[str, Any] | None = None, **kwargs: Any) -> list[str]:
         self.set_options(var_options=variables, direct=kwargs)
         try:
-            return [program(term) for term in terms]
+            return [bundled(term, Path(constants.DEFAULT_LOCAL_TMP)) for term in terms]
         except BundleError as refused:
             raise AnsibleLookupError(str(refused)) from None
+
+
+def bundled(term: str, folder: Path) -> str:
+    """The program, made once in a run: `folder` is the run's own, which all its workers share and Ansible removes at the end."""
+    kept = folder / f"bundled-program-{term}"
+    if kept.exists():
+        return kept.read_text(encoding="utf-8")
+    text = program(term)
+    if folder.is_dir():
+        half = kept.with_name(f"{kept.name}-{os.getpid()}")
+        half.write_text(text, encoding="utf-8")
+        half.replace(kept)  # another worker sees all of it or nothing
+    return text
