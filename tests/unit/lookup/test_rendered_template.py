@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleLookupError
 from ansible.parsing.dataloader import DataLoader
-from ansible.plugins.loader import lookup_loader
+from ansible.plugins.lookup.template import LookupModule as AnsiblesOwn
 from ansible.template import Templar, trust_as_template
+
+from ansible_collections.blackwell.inference.plugins.lookup.rendered_template import LookupModule
 
 TEXT = "# {{ name }}\n{% for one in rows %}\n{{ one }}: {{ other | to_json }}\n{% endfor %}\n{% if extra %}\nextra\n{% endif %}\n\n"
 
@@ -25,20 +27,29 @@ def variables(tmp_path: Path) -> dict[str, Any]:
     return {"ansible_search_path": [str(tmp_path)], "name": named, "rows": [1, "a\\n"], "other": {"k": "ü"}}
 
 
-def rendered(lookup: str, variables: dict[str, Any], name: str = "x.j2", **template_vars: Any) -> Any:
+def rendered(lookup: type, variables: dict[str, Any], name: str = "x.j2", **template_vars: Any) -> Any:
     loader = DataLoader()
-    plugin = lookup_loader.get(lookup, loader=loader, templar=Templar(loader=loader, variables=variables))
-    return plugin.run([name], variables=variables, template_vars=template_vars)
+    plugin = lookup(loader=loader, templar=Templar(loader=loader, variables=variables))
+    marks = {
+        "variable_start_string": "{{",
+        "variable_end_string": "}}",
+        "comment_start_string": "{#",
+        "comment_end_string": "#}",
+    }
+    options = {"template_vars": template_vars, "trim_blocks": True, **marks}
+    plugin.set_options = lambda **given: None  # it needs the plugin's documentation, which only a loader finds
+    plugin.get_option = options.get
+    return plugin.run([name], variables=variables)
 
 
 @pytest.mark.parametrize("extra", [True, False])
 def test_the_text_is_the_same_as_of_ansibles_own_lookup(variables: dict[str, Any], extra: bool) -> None:
-    ours = rendered("blackwell.inference.rendered_template", variables, extra=extra)
-    assert ours == rendered("ansible.builtin.template", variables, extra=extra)
+    ours = rendered(LookupModule, variables, extra=extra)
+    assert ours == rendered(AnsiblesOwn, variables, extra=extra)
     assert ours[0].startswith("# KIMI\n1: ")
 
 
 def test_a_template_that_is_not_there_is_named(variables: dict[str, Any]) -> None:
     with pytest.raises(AnsibleLookupError) as refused:
-        rendered("blackwell.inference.rendered_template", variables, name="none.j2", extra=False)
+        rendered(LookupModule, variables, name="none.j2", extra=False)
     assert "There is no template none.j2 in the folder templates of the role." in str(refused.value)
