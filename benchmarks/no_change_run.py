@@ -5,7 +5,8 @@
 
 The host is a test host dressed as the design host, with the engine double deployed. A round trip is one call of the connection's exec_command,
 put_file or fetch_file. Wall time is compared with a play that only gathers the same facts, in turn, so that what else the machine does falls on both.
-Processor time is that of one further host among sixteen, compared with a play of as many trivial tasks: a ping for each round trip, else a debug.
+Processor time is that of one further host among sixteen, compared with a play of trivial tasks: a ping for each round trip, else a debug. There are as
+many of them as such a run had when the limit was set: beside as many as it has now, each task saved would make the figure worse.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from ansible_collections.blackwell.inference.tests.testhost.site import this_sit
 
 RUNS = 5
 HOSTS = 16
+TRIVIAL_TASKS = 72
 MOST_TASKS, MOST_LINES, MOST_ROUND_TRIPS, MOST_WALL, MOST_PROCESSOR = 40, 60, 6, 2.5, 1.5
 FACTS = str(Path(__file__).with_name("gather_facts_only.yml"))
 
@@ -99,9 +101,9 @@ def one_more_host(machine: Machine, playbook: str) -> float:
     return (all_of_them - few) / (HOSTS - 1)
 
 
-def trivial_play(directory: Path, tasks: int, round_trips: int) -> str:
+def trivial_play(directory: Path, round_trips: int) -> str:
     listed = [{"name": "Ping", "ansible.builtin.ping": {}}] * round_trips
-    listed += [{"name": "Say nothing", "ansible.builtin.debug": {"msg": "nothing"}}] * (tasks - round_trips)
+    listed += [{"name": "Say nothing", "ansible.builtin.debug": {"msg": "nothing"}}] * (TRIVIAL_TASKS - round_trips)
     path = directory / "trivial.yml"
     play = {"hosts": "inference", "gather_facts": False, "vars": {"ansible_pipelining": True}, "tasks": listed}
     path.write_text(json.dumps([play]), encoding="utf-8")
@@ -114,7 +116,7 @@ def figures(machine: Machine, directory: Path) -> list[Figure]:
     for _run in range(RUNS):
         whole.append(seconds(machine, "deploy.yml"))
         facts.append(seconds(machine, FACTS))
-    trivial = trivial_play(directory, tasks, trips)
+    trivial = trivial_play(directory, trips)
     processor = one_more_host(machine, "deploy.yml") / one_more_host(machine, trivial)
     return [
         Figure("tasks shown by a run without a change", tasks, MOST_TASKS),
@@ -126,7 +128,7 @@ def figures(machine: Machine, directory: Path) -> list[Figure]:
             MOST_WALL,
         ),
         Figure(
-            f"the controller's processor time for each of {HOSTS} hosts against as many trivial tasks",
+            f"the controller's processor time for each of {HOSTS} hosts against {TRIVIAL_TASKS} trivial tasks",
             processor,
             MOST_PROCESSOR,
         ),
