@@ -12,7 +12,7 @@ from typing import Any
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import InferenceError
 from ansible_collections.blackwell.inference.plugins.module_utils.model.spec import model_from_dict
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.plan import MemoryPlan
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import PlanRefused, plan_memory
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.previous_plan import (
     plan_or_keep,
     recorded_from_dict,
@@ -90,7 +90,6 @@ def planned(params: Mapping[str, Any], warn: Callable[[str], None]) -> dict[str,
 
 def _refused(refusal: InferenceError) -> dict[str, Any]:
     inputs = [{"name": "input", "message": str(refusal), "overridable": False}]
-    shown = {}
-    if isinstance(refusal, PlanRefused) and refusal.plan is not None:
-        shown["plan_html"] = page(refusal.plan)
+    plan = refusal.details.get("refused_plan")
+    shown = {} if plan is None else {"plan_html": page(plan)}
     return {"failed": True, "msg": str(refusal), "refusals": inputs, **refusal.details, **shown}

@@ -32,7 +32,8 @@ from ansible_collections.blackwell.inference.plugins.module_utils.release.releas
 from ansible_collections.blackwell.inference.plugins.module_utils.release.request import ReleaseRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang import api
 from ansible_collections.blackwell.inference.plugins.module_utils.verify.calibration import calibration_of
-from ansible_collections.blackwell.inference.plugins.module_utils.verify.verify import LEVELS, verdict_of, verify
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.verdict import Level
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.verify import LEVELS, verdict_of
 from ansible_collections.blackwell.inference.plugins.module_utils.wait import watch
 from ansible_collections.blackwell.inference.tests.doubles.nvml.build import build
 from ansible_collections.blackwell.inference.tests.doubles.nvml.description import load
@@ -41,7 +42,16 @@ from ansible_collections.blackwell.inference.tests.unit.model.test_families impo
 from ansible_collections.blackwell.inference.tests.unit.model.test_families import published
 from ansible_collections.blackwell.inference.tests.unit.proxmox import test_escalation as guests
 from ansible_collections.blackwell.inference.tests.unit.release import scripted
-from ansible_collections.blackwell.inference.tests.unit.verify.design_host import EVIDENCE, with_plan
+from ansible_collections.blackwell.inference.tests.unit.verify.design_host import (
+    API_FACTS,
+    HOST_MEMORY_FACTS,
+    JOURNAL_FACTS,
+    PLANNED,
+    READING,
+    SERVER_INFO_FACTS,
+    UNIT_FACTS,
+    changed_plan,
+)
 
 Result = dict[str, Any]
 ROLES = Path(__file__).parents[2] / "roles"
@@ -165,15 +175,25 @@ def server_ready() -> list[Result]:
 
 
 def server_verify() -> list[Result]:
-    """The design host, and a server on a CPU."""
+    """The design host, one with a draft, and a server on a CPU."""
     results = []
-    drafting = tuple(replace(rank, draft_weights_bytes=1 << 30, weights_bytes=2 << 30) for rank in EVIDENCE.start.ranks)
-    bare = tuple(replace(rank, pools=(), host_pools=(), graphs=()) for rank in EVIDENCE.start.ranks)
-    on_cpu = with_plan({"device": "cpu", "gpu": None})
-    drafted = replace(EVIDENCE, start=replace(EVIDENCE.start, ranks=drafting))
-    for found in (EVIDENCE, drafted, replace(on_cpu, start=replace(EVIDENCE.start, ranks=bare))):
-        verdict = verdict_of(found, verify(found, list(LEVELS)), "kimi", "2026-02-24T10:12:00Z", "2026-02-24T10:12:03Z")
-        results.append({"verdict": verdict, "calibration": calibration_of(found)})
+    logged = READING.journal
+    drafting = tuple(replace(rank, draft_weights_bytes=1 << 30, weights_bytes=2 << 30) for rank in logged.ranks)
+    bare = tuple(replace(rank, pools=(), host_pools=(), graphs=()) for rank in logged.ranks)
+    on_cpu = changed_plan({"device": "cpu", "gpu": None})
+    for planned, ranks in ((PLANNED, logged.ranks), (PLANNED, drafting), (on_cpu, bare)):
+        journal = replace(logged, ranks=ranks)
+        facts = {
+            "unit": UNIT_FACTS,
+            "api": API_FACTS,
+            "server_info": replace(SERVER_INFO_FACTS, planned=planned),
+            "journal": replace(JOURNAL_FACTS, planned=planned, start=journal),
+            "host_memory": replace(HOST_MEMORY_FACTS, planned=planned),
+        }
+        levels = [Level(name, level.check(facts[name])) for name, level in LEVELS.items()]
+        verdict = verdict_of(levels, "kimi", "a1", "2026-02-24T10:12:00Z", "2026-02-24T10:12:03Z")
+        calibration = calibration_of(planned, "0.5.9", replace(READING, journal=journal))
+        results.append({"verdict": verdict, "calibration": calibration})
     return results
 
 

@@ -112,23 +112,15 @@ def plan_memory(request: PlanRequest) -> MemoryPlan:
     return plan
 
 
-class PlanRefused(PlanningError):
-    """Refusals that stand. `plan` is what was refused, None where figures would mean nothing."""
-
-    plan: Mapping[str, Any] | None = None
-
-
-def refused(refusals: Iterable[Refusal], plan: Mapping[str, Any] | None = None) -> PlanRefused:
-    """One error of all refusals; the way to override stands behind each that can be."""
+def refused(refusals: Iterable[Refusal], plan: Mapping[str, Any] | None = None) -> PlanningError:
+    """One error of all refusals; the way to override stands behind each that can be. `plan` is what was refused, None where figures would mean nothing."""
     listed = list(refusals)
     sentences = [
         f"{refusal.message} Or force it with force: [{refusal.name}]." if refusal.overridable else refusal.message
         for refusal in listed
     ]
     report = {} if plan is None else {"report": report_lines(plan), "refused_plan": plan}
-    error = PlanRefused(" ".join(sentences), refusals=[refusal.as_dict() for refusal in listed], **report)
-    error.plan = plan
-    return error
+    return PlanningError(" ".join(sentences), refusals=[refusal.as_dict() for refusal in listed], **report)
 
 
 def _planned(asked: PlanRequest, early: tuple[Refusal, ...]) -> MemoryPlan:

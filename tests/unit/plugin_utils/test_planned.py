@@ -54,7 +54,7 @@ def test_a_plan_with_its_three_forms(options: dict[str, Any]) -> None:
 def test_a_refusal_with_figures_has_a_report_and_a_page(options: dict[str, Any]) -> None:
     options["serving"]["mem_fraction_static"] = 0.93
     result, _warnings = told(options)
-    assert set(result) == {"failed", "msg", "refusals", "report", "plan_html"}
+    assert set(result) == {"failed", "msg", "refusals", "report", "refused_plan", "plan_html"}
     assert [row["name"] for row in result["refusals"]] == ["headroom"]
     assert "Memory plan (refused): kimi-k2.5" in result["plan_html"]
     assert result["refusals"][0]["message"] in result["plan_html"]

@@ -13,8 +13,9 @@ from html.parser import HTMLParser
 import pytest
 from jinja2 import UndefinedError
 
+from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import PlanningError
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
-from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import PlanRefused, plan_memory
+from ansible_collections.blackwell.inference.plugins.module_utils.planning.planner import plan_memory
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.tables import plan_tables
 from ansible_collections.blackwell.inference.plugins.plugin_utils.page.bars import PATTERNS, bar_styles
 from ansible_collections.blackwell.inference.plugins.plugin_utils.page.drawing import HATCHES
@@ -291,9 +292,9 @@ SHOWN = {
 
 
 def test_a_refused_plan_says_so_first(request_for):
-    with pytest.raises(PlanRefused) as refused:
+    with pytest.raises(PlanningError) as refused:
         plan_memory(request_for(mem_fraction_static=0.93))
-    text = html_page(refused.value.plan)
+    text = html_page(refused.value.details["refused_plan"])
     assert "<title>Memory plan (refused): kimi-k2.5 on SGLang" in text
     shown = Page(text)
     assert shown.text("p", class_="state bad") == ["Refused: it cannot be started as it is asked for"]
