@@ -42,16 +42,8 @@ from ansible_collections.blackwell.inference.tests.unit.model.test_families impo
 from ansible_collections.blackwell.inference.tests.unit.model.test_families import published
 from ansible_collections.blackwell.inference.tests.unit.proxmox import test_escalation as guests
 from ansible_collections.blackwell.inference.tests.unit.release import scripted
-from ansible_collections.blackwell.inference.tests.unit.verify.design_host import (
-    API_FACTS,
-    HOST_MEMORY_FACTS,
-    JOURNAL_FACTS,
-    PLANNED,
-    READING,
-    SERVER_INFO_FACTS,
-    UNIT_FACTS,
-    changed_plan,
-)
+from ansible_collections.blackwell.inference.tests.unit.verify.design_host import PLANNED, READING, changed_plan
+from ansible_collections.blackwell.inference.tests.unit.verify.test_verify import FACTS
 
 Result = dict[str, Any]
 ROLES = Path(__file__).parents[2] / "roles"
@@ -175,26 +167,16 @@ def server_ready() -> list[Result]:
 
 
 def server_verify() -> list[Result]:
-    """The design host, one with a draft, and a server on a CPU."""
-    results = []
-    logged = READING.journal
-    drafting = tuple(replace(rank, draft_weights_bytes=1 << 30, weights_bytes=2 << 30) for rank in logged.ranks)
-    bare = tuple(replace(rank, pools=(), host_pools=(), graphs=()) for rank in logged.ranks)
-    on_cpu = changed_plan({"device": "cpu", "gpu": None})
-    for planned, ranks in ((PLANNED, logged.ranks), (PLANNED, drafting), (on_cpu, bare)):
-        journal = replace(logged, ranks=ranks)
-        facts = {
-            "unit": UNIT_FACTS,
-            "api": API_FACTS,
-            "server_info": replace(SERVER_INFO_FACTS, planned=planned),
-            "journal": replace(JOURNAL_FACTS, planned=planned, start=journal),
-            "host_memory": replace(HOST_MEMORY_FACTS, planned=planned),
-        }
-        levels = [Level(name, level.check(facts[name])) for name, level in LEVELS.items()]
-        verdict = verdict_of(levels, "kimi", "a1", "2026-02-24T10:12:00Z", "2026-02-24T10:12:03Z")
-        calibration = calibration_of(planned, "0.5.9", replace(READING, journal=journal))
-        results.append({"verdict": verdict, "calibration": calibration})
-    return results
+    """The design host, the same with a draft, and a server on a CPU that logged no pools."""
+    levels = tuple(Level(name, LEVELS[name].check(facts)) for name, facts in FACTS.items())
+    verdict = verdict_of(levels, "kimi", "a1", "2026-02-24T10:12:00Z", "2026-02-24T10:12:03Z")
+    journal = READING.journal
+    drafting = tuple(replace(rank, draft_weights_bytes=1 << 30, weights_bytes=2 << 30) for rank in journal.ranks)
+    bare = tuple(replace(rank, pools=(), host_pools=(), graphs=()) for rank in journal.ranks)
+    starts = [(PLANNED, journal), (PLANNED, replace(journal, ranks=drafting))]
+    starts.append((changed_plan({"device": "cpu", "gpu": None}), replace(journal, ranks=bare)))
+    figures = [calibration_of(plan, "0.5.9", replace(READING, journal=start)) for plan, start in starts]
+    return [{"verdict": verdict, "calibration": one} for one in figures]
 
 
 def pinned_environment(folder: Path) -> list[Result]:

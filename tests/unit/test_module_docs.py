@@ -199,29 +199,41 @@ def test_each_key_of_a_result_is_documented(module, results_of):
 
 
 def ending_keys(tree: ast.AST) -> Iterator[str]:
-    """Keywords of exit_json and fail_json, keys of a result's dictionary, and what is put into it afterwards."""
+    """Keywords of exit_json and fail_json, keys of a dictionary that is returned as a result, and of what is spread out in either."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and is_ending(node.func)]
+    returned = [
+        node.value for node in ast.walk(tree) if isinstance(node, ast.Return) and isinstance(node.value, ast.Dict)
+    ]
+    results = [node for node in returned if FROM_ANSIBLE & set(keys_in(node)) or "result" in spread_names(node)]
+    spread = [keyword.value for call in calls for keyword in call.keywords if keyword.arg is None]
+    spread += [value for node in results for key, value in zip(node.keys, node.values, strict=True) if key is None]
+    names = {"result"} | {node.id for node in spread if isinstance(node, ast.Name)}
+    yield from (keyword.arg for call in calls for keyword in call.keywords if keyword.arg)
+    yield from (key for node in (*results, *spread) for key in keys_in(node))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_json"):
-            yield from (keyword.arg for keyword in node.keywords if keyword.arg)
-            yield from (key for keyword in node.keywords if not keyword.arg for key in keys_in(keyword.value))
-        elif isinstance(node, ast.Assign):
-            target = node.targets[0]
-            if isinstance(target, ast.Name) and target.id == "result":
-                yield from keys_in(node.value)
-            elif (
-                isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id in RESULTS
-            ):
-                yield ast.literal_eval(target.slice)
-        elif isinstance(node, ast.Return) and isinstance(node.value, ast.Dict):
-            keys = set(keys_in(node.value))
-            yield from keys if keys & FROM_ANSIBLE or None in node.value.keys else ()
+        target = (
+            node.targets[0]
+            if isinstance(node, ast.Assign)
+            else node.target
+            if isinstance(node, ast.AnnAssign)
+            else None
+        )
+        if isinstance(target, ast.Name) and target.id in names:
+            yield from keys_in(node.value)
+        elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id in names:
+            yield ast.literal_eval(target.slice)
 
 
-RESULTS = ("result", "shown")
-"""What a result, and what is added to it, is called."""
+def spread_names(node: ast.Dict) -> set[str]:
+    pairs = zip(node.keys, node.values, strict=True)
+    return {value.id for key, value in pairs if key is None and isinstance(value, ast.Name)}
 
 
-def keys_in(node: ast.expr) -> Iterator[str]:
+def is_ending(function: ast.expr) -> bool:
+    return isinstance(function, ast.Attribute) and function.attr in ("exit_json", "fail_json")
+
+
+def keys_in(node: ast.AST | None) -> Iterator[str]:
     if isinstance(node, ast.Dict):
         yield from (key.value for key in node.keys if isinstance(key, ast.Constant))
 
