@@ -35,7 +35,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.reque
     Parallelism,
     Speculation,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.sglang.sizing_history import sizing_rules
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect import sizing_rules
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.sizing_rules import SizingRules
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.version import EngineVersion
 

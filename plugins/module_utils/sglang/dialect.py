@@ -9,12 +9,12 @@ A dialect holds from its version up to the next one's. The newest also serves ve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from ..core.errors import EngineError
 from .flags.table import VERSIONS, FlagTable, flag_table
-from .sizing_history import sizing_rules
+from .sizing_history import rows_of
 from .sizing_rules import SizingRules
 from .version import EngineVersion
 
@@ -48,6 +48,20 @@ def dialect_for(version_text: Any) -> Dialect:
     if version > _DIALECTS[-1]:
         notes = (f"SGLang {version.text} is newer than any version known here: it is treated like {NEWEST}.",)
     return Dialect(name, version, sizing_rules(version), flag_table(name), notes)
+
+
+def sizing_rules(version: EngineVersion) -> SizingRules:
+    """The rules of one version: of each field the youngest value that is not newer than it."""
+    values = {rule.name: _value_at(rows_of(rule), version) for rule in fields(SizingRules) if rule.metadata}
+    return SizingRules(engine_version=version.text, **values)
+
+
+def _value_at(rows: tuple[tuple[str, Any], ...], version: EngineVersion) -> Any:
+    held = rows[0][1]
+    for since, value in rows:
+        if EngineVersion.parse(since) <= version:
+            held = value
+    return held
 
 
 # serving key -> (first version, flag), oldest first

@@ -34,8 +34,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.reque
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.serving import serving_from_dict
-from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect import dialect_for
-from ansible_collections.blackwell.inference.plugins.module_utils.sglang.sizing_history import sizing_rules
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect import dialect_for, sizing_rules
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.version import EngineVersion
 
 DATA = Path(__file__).parents[2] / "data"

@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from itertools import pairwise
+from typing import Literal, get_args, get_origin, get_type_hints
+
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import EngineError
@@ -16,7 +20,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect
     flag_names,
 )
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.flags.table import VERSIONS
-from ansible_collections.blackwell.inference.plugins.module_utils.sglang.sizing_history import SIZING_HISTORY
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.sizing_history import rows_of
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.sizing_rules import SizingRules
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.version import EngineVersion
 
@@ -96,12 +100,34 @@ def test_sizing_quirks_begin_where_they_were_first_seen(field, values):
     assert {version: getattr(dialect_for(version).rules, field) for version in values} == values
 
 
-def test_every_rule_is_a_quirk_with_an_oldest_value():
-    assert set(SIZING_HISTORY) | {"engine_version"} == set(SizingRules.__dataclass_fields__)
-    for rows in SIZING_HISTORY.values():
-        assert EngineVersion.parse(rows[0][0]) <= EngineVersion.parse(OLDEST)
-        since = [EngineVersion.parse(version) for version, _value in rows]
-        assert since == sorted(since)
+RULES = {rule.name: rule for rule in fields(SizingRules)}
+TYPES = get_type_hints(SizingRules)
+CODES = {name: get_args(kind) for name, kind in TYPES.items() if get_origin(kind) is Literal}
+CODES_OF_OTHERS = {"host_binding_asked": {""}}
+"""What a type that two rules share holds for the other one."""
+
+
+@pytest.mark.parametrize("name", [name for name in RULES if name != "engine_version"])
+def test_a_history_is_of_known_versions_in_order_and_every_row_changes_something(name):
+    rows = rows_of(RULES[name])
+    assert rows[0][0] == OLDEST
+    assert [version for version, _value in rows] == [version for version in VERSIONS if version in dict(rows)]
+    assert all(one != other for (_then, one), (_now, other) in pairwise(rows))
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_every_code_of_a_rule_occurs_and_no_other(name):
+    assert {value for _version, value in rows_of(RULES[name])} == set(CODES[name]) - CODES_OF_OTHERS.get(name, set())
+
+
+def test_no_rule_takes_codes_of_any_text():
+    """A bare text is for what is a name of the engine's own: of a version, a flag or a variable."""
+    assert {name for name, kind in TYPES.items() if kind is str} == {
+        "engine_version",
+        "stage_drafts_switch",
+        "dflash_groups_flag",
+        "host_binding_switch",
+    }
 
 
 @pytest.mark.parametrize(

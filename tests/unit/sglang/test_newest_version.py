@@ -21,6 +21,7 @@ WHOLE = re.compile(rf"(?<![\w.]){re.escape(NEWEST)}(?![\w]|\.\w)")
 BEGINS = (
     rf"since {re.escape(NEWEST)}",
     rf'\("{re.escape(NEWEST)}", ',  # a row of a history
+    rf'(began|ended)\("{re.escape(NEWEST)}"\)',
     rf'^    "{re.escape(NEWEST)}": ',  # what went in it
     rf'"{re.escape(NEWEST)}"\),?$',  # a new name's first version
     rf'^    engine_version: "{re.escape(NEWEST)}"$',  # an example in a module's documentation

@@ -78,8 +78,10 @@ def _prefill_graph_mib(asked: AutoFraction, rules: SizingRules) -> tuple[float, 
     tokens = asked.prefill_graph_tokens
     if tokens is None or rules.auto_prefill == "none":
         return 0, 0
-    if rules.auto_prefill in ("quarter", "eighth"):
-        return 0, tokens // {"quarter": 4, "eighth": 8}[rules.auto_prefill]
+    if rules.auto_prefill == "quarter":
+        return 0, tokens // 4
+    if rules.auto_prefill == "eighth":
+        return 0, tokens // 8
     if rules.auto_prefill == "kinds" and asked.mla:
         return _MIB_OF_MLA_PREFILL, 0
     left_out = (_SIZE_SINCE_0_5_9,) if rules.auto_prefill == "fewer_sizes" else ()

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...sglang.sizing_rules import SizingRules
+from ...sglang.sizing_rules import RequestsCap, SizingRules
 
 _LEAST, _MOST = 2048, 4096
 _ENTRY_BYTES = 4  # int32
@@ -48,7 +49,11 @@ def running_requests(
         limit = min(rows, tokens // 2)
     else:
         limit = max(rules.group_requests_least, asked // groups)
-        cap = {"none": limit, "estimate": _estimate(tokens, context_length), "half_tokens": max(1, tokens // 2)}
+        cap: Mapping[RequestsCap, int] = {
+            "none": limit,
+            "estimate": _estimate(tokens, context_length),
+            "half_tokens": max(1, tokens // 2),
+        }
         limit = min(limit, cap[rules.running_requests_cap])
         rows = limit if rules.running_requests_per_group else asked
     if state_limit is not None:

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Callable
 
 from ...core.units import GIB
 from ...model.attention import STATE_BYTES, HybridGeometry, StateGeometry
-from ...sglang.sizing_rules import SizingRules
+from ...sglang.sizing_rules import SizingRules, StateSharing
 from .pool_inputs import PoolInputs
 from .pools import Pool
 
@@ -146,7 +148,7 @@ def _padded(rest_gib: float, size: int, options: StateOptions, rules: SizingRule
     return _joint(rest_gib, size, options, rules, padding=1)
 
 
-_BUDGETS = {
+_BUDGETS: Mapping[StateSharing, Callable[[float, int, StateOptions, SizingRules], StateBudget]] = {
     "divided": _divided,
     "reserved_by_ratio": _reserved_by_ratio,
     "reserved": _reserved,

@@ -9,7 +9,7 @@ The two differ where the profiler is behind the pools: then the pools are larger
 from __future__ import annotations
 
 from ...model.attention import Geometry, GqaGeometry, MlaGeometry
-from ...sglang.sizing_rules import SizingRules
+from ...sglang.sizing_rules import Fp4Count, SizingRules
 
 FP4 = ("fp4_e2m1", "fp4_mx_block16", "nvfp4")
 _WIDE = ("bfloat16", "float16")
@@ -79,7 +79,9 @@ def counted_bytes(
     return counted
 
 
-def _counted_fp4(geometry: GqaGeometry, heads: int, layers: int, kv_cache_dtype: str, unpacked: int, count: str) -> int:
+def _counted_fp4(
+    geometry: GqaGeometry, heads: int, layers: int, kv_cache_dtype: str, unpacked: int, count: Fp4Count
+) -> int:
     """4-bit keys and values: "bytes" as if each took one (0.5.5), "scales" halved and scaled, "workspace" with one layer of fp8 to
     unpack to (0.5.16), "method" as the recipe says (0.5.21: only nvfp4 unpacks, on cards of sm_120 with one set of scales).
     """

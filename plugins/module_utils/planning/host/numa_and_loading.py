@@ -13,6 +13,7 @@ from typing import Any
 from ...core.errors import Refusal
 from ...core.fields import is_whole
 from ...core.units import GB, GIB, gb_text, gib_to_bytes, ranks_text
+from ...sglang.sizing_rules import Binding
 from ..request.host import HostState
 from ..request.request import PlanRequest
 from .budget import HostBudget, rank_process_bytes
@@ -90,10 +91,11 @@ class NodeNeed:
     available_bytes: int
 
 
-def binding(request: PlanRequest) -> str:
+def binding(request: PlanRequest) -> Binding:
     """How ranks are kept to a node: "bound", "preferred" or "". Bound ones need numactl on the host, which planning does not see."""
     rules, environment = request.rules, request.environment
     switch = rules.host_binding_switch
+    wanted: Binding
     if request.arguments.get(_ARGUMENT) is not None:
         wanted = rules.host_binding_asked
     elif switch and str(environment.get(switch, "")).lower() in _OFF:

@@ -23,7 +23,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.reque
     Parallelism,
     Speculation,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.sglang.sizing_history import sizing_rules
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect import sizing_rules
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.version import EngineVersion
 from ansible_collections.blackwell.inference.tests.unit.planning.device.pool_cases import model_of
 

@@ -27,8 +27,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.hardware import host_from_hardware
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.request import PlanRequest
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.request.serving import serving_from_dict
-from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect import dialect_for
-from ansible_collections.blackwell.inference.plugins.module_utils.sglang.sizing_history import sizing_rules
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect import dialect_for, sizing_rules
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.version import EngineVersion
 
 KIMI = Pool("KV cache", "full", 159_294, 70_272, 1)

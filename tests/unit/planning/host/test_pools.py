@@ -22,7 +22,7 @@ from ansible_collections.blackwell.inference.plugins.module_utils.planning.host.
     host_pools,
     largest_size_gb,
 )
-from ansible_collections.blackwell.inference.plugins.module_utils.sglang.sizing_history import sizing_rules
+from ansible_collections.blackwell.inference.plugins.module_utils.sglang.dialect import sizing_rules
 from ansible_collections.blackwell.inference.plugins.module_utils.sglang.version import EngineVersion
 
 KIMI = 70272
