@@ -29,16 +29,16 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         kept = any(arguments.get(name) for name in PATHS)
         if self._task.check_mode or not result.get("verdict") or not kept:
             return result
-        written = self._call({**arguments, "plan": {}, "api_key": None, "write": self._found(result)}, task_vars)
+        # A failed verification has a page and a verdict too.
+        calibration, verdict = plain([result.get("calibration"), result["verdict"]])
+        found = {"calibration": calibration, "page": self._page(calibration, verdict), "verdict": verdict}
+        written = self._call({**arguments, "plan": {}, "api_key": None, "write": found}, task_vars)
         return written if written.get("failed") else result
 
-    def _found(self, result: dict[str, Any]) -> dict[str, Any]:
-        """What the second call writes. A failed verification has a page and a verdict too."""
-        found: dict[str, Any] = plain({name: result.get(name) for name in ("calibration", "verdict")})
+    def _page(self, calibration: dict[str, Any] | None, verdict: dict[str, Any]) -> str | None:
         if not self._task.args.get("report_path"):
-            return {**found, "page": None}
-        plan = check_type_dict(plain(self._task.args["plan"]))
-        return {**found, "page": page(plan, found["calibration"], found["verdict"])}
+            return None
+        return page(check_type_dict(plain(self._task.args["plan"])), calibration, verdict)
 
     def _call(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         return dict(self._execute_module(module_name=MODULE, module_args=arguments, task_vars=task_vars))
