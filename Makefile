@@ -32,7 +32,7 @@ format: ## Put right what ruff can put right by itself
 	$(IN_VENV) ruff format
 
 unit: ## Pure code, tables of cases; ARGS=... for pytest
-	$(IN_VENV) pytest tests/unit $(ARGS)
+	$(IN_VENV) pytest tests/unit --numprocesses 2 --dist loadfile $(ARGS)
 
 integration: packages ## Modules as Ansible runs them, against the doubles; ARGS=... for pytest
 	$(IN_VENV) pytest tests/integration -m "$(MARKS)" $(TWO_WORKERS) --durations 25 $(ARGS)

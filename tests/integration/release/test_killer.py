@@ -210,7 +210,7 @@ def test_never_ourselves_nor_what_started_us() -> None:
 REUSED = """
 import json, os, time
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import read_identity
-from ansible_collections.blackwell.inference.plugins.module_utils.release.killer import end
+from ansible_collections.blackwell.inference.plugins.module_utils.release.termination import end
 
 def start(name):
     held, hold = os.pipe()
@@ -257,7 +257,7 @@ def test_a_number_that_came_again_is_not_hit() -> None:
 REFUSED = """
 import os, sys, time
 from ansible_collections.blackwell.inference.plugins.module_utils.observe.identity import read_identity
-from ansible_collections.blackwell.inference.plugins.module_utils.release.killer import end
+from ansible_collections.blackwell.inference.plugins.module_utils.release.termination import end
 from ansible_collections.blackwell.inference.plugins.module_utils.core.errors import ReleaseError
 identities = [read_identity(int(pid)) for pid in sys.argv[1:]]
 os.setresuid(65534, 65534, 65534)
