@@ -6,7 +6,8 @@
     record.py --url http://127.0.0.1:30000 --log engine.log --out tests/data/sglang/0.5.23/cpu-llama \
         --command 'python -m sglang.launch_server ...' --scrub /home/me/venv=/opt/sglang
 
-Run against a server that has just become ready, and keep the files that a test reads. `--scrub FROM=TO` replaces paths of the recording machine in all that is written.
+Run against a server that has just become ready, and keep the files that a test reads. `--scrub FROM=TO` replaces paths of
+the recording machine in all that is written.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ def history(oldest: T, *changes: tuple[str, T]) -> T:
 
     Like dataclasses.field, this is typed as the value that the field will have, so that mypy holds every value against the field's type.
     """
-    return cast(T, field(metadata={_HISTORY: ((OLDEST, oldest), *changes)}))
+    made = field(metadata={_HISTORY: ((OLDEST, oldest), *changes)})  # pylint: disable=invalid-field-call
+    return cast(T, made)
 
 
 def from_rows(rows: tuple[tuple[str, T], ...]) -> T:

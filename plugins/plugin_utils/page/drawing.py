@@ -73,60 +73,60 @@ class Drawing:
     mark: Line | None = None
 
 
-def drawing(bar: Bar) -> Drawing:
+def drawing(picture: Bar) -> Drawing:
     """A bar with its mark, its numbers and its scale."""
-    top = _MARK_HEIGHT if bar.mark else 0
+    top = _MARK_HEIGHT if picture.mark else 0
     return Drawing(
-        description=bar.description,
+        description=picture.description,
         top=top,
         bar_height=_BAR_HEIGHT,
         height=top + _BAR_HEIGHT + _AXIS_HEIGHT,
-        boxes=tuple(_boxes(bar)),
-        numbers=tuple(_numbers(bar)),
-        ticks=tuple(_ticks(bar)),
-        mark=_mark(bar, bar.mark) if bar.mark else None,
+        boxes=tuple(_boxes(picture)),
+        numbers=tuple(_numbers(picture)),
+        ticks=tuple(_ticks(picture)),
+        mark=_mark(picture, picture.mark) if picture.mark else None,
     )
 
 
-def slim_drawing(bar: Bar) -> Drawing:
+def slim_drawing(picture: Bar) -> Drawing:
     """Only the segments, for one of many."""
-    return Drawing(bar.description, 0, _SLIM_HEIGHT, _SLIM_HEIGHT, tuple(_boxes(bar)))
+    return Drawing(picture.description, 0, _SLIM_HEIGHT, _SLIM_HEIGHT, tuple(_boxes(picture)))
 
 
-def _percent(bar: Bar, amount: float) -> float:
-    return 100 * amount / bar.scale if bar.scale else 0.0
+def _percent(picture: Bar, amount: float) -> float:
+    return 100 * amount / picture.scale if picture.scale else 0.0
 
 
 def _text(percent: float) -> str:
     return f"{percent:.3f}%"
 
 
-def _placed(bar: Bar) -> Iterator[tuple[Segment, float, float]]:
+def _placed(picture: Bar) -> Iterator[tuple[Segment, float, float]]:
     """Each segment with its left end and its width, in per cent."""
     at = 0.0
-    for segment in bar.segments:
-        yield segment, _percent(bar, at), _percent(bar, segment.amount)
+    for segment in picture.segments:
+        yield segment, _percent(picture, at), _percent(picture, segment.amount)
         at += segment.amount
 
 
-def _boxes(bar: Bar) -> Iterator[Box]:
-    for segment, left, width in _placed(bar):
+def _boxes(picture: Bar) -> Iterator[Box]:
+    for segment, left, width in _placed(picture):
         if segment.amount > 0:
-            text = f"{segment.name}: {bar.unit.text(segment.amount)}"
+            text = f"{segment.name}: {picture.unit.text(segment.amount)}"
             yield Box(_text(left), _text(width), text, segment.style)
 
 
-def _numbers(bar: Bar) -> Iterator[Number]:
-    for segment, left, width in _placed(bar):
+def _numbers(picture: Bar) -> Iterator[Number]:
+    for segment, left, width in _placed(picture):
         if segment.style.number and width >= _NUMBERED_FROM:
             yield Number(_text(left + width / 2), segment.style.number, width < _NARROW_BELOW)
 
 
-def _ticks(bar: Bar) -> Iterator[Tick]:
-    step = _step(bar.scale / bar.unit.size)
-    for index in range(int(bar.scale / bar.unit.size / step) + 1):
-        left = _percent(bar, index * step * bar.unit.size)
-        text = f"{index * step:g} {bar.unit.name}" if index == 0 else f"{index * step:g}"
+def _ticks(picture: Bar) -> Iterator[Tick]:
+    step = _step(picture.scale / picture.unit.size)
+    for index in range(int(picture.scale / picture.unit.size / step) + 1):
+        left = _percent(picture, index * step * picture.unit.size)
+        text = f"{index * step:g} {picture.unit.name}" if index == 0 else f"{index * step:g}"
         yield Tick(_text(left), text, "first" if left < 3 else "last" if left > 97 else "inner")
 
 
@@ -140,6 +140,6 @@ def _step(scale: float) -> float:
         power *= 10
 
 
-def _mark(bar: Bar, mark: Mark) -> Line:
-    left = _percent(bar, mark.at)
+def _mark(picture: Bar, mark: Mark) -> Line:
+    left = _percent(picture, mark.at)
     return Line(_text(left), mark.text, "last" if left > 50 else "first")

@@ -137,8 +137,8 @@ def _every_card(cards: Sequence[Mapping[str, Any]], table: Table) -> SmallBars |
             capacity=replace(table.capacity, size_bytes=table.capacity.size_bytes + more),
             result=replace(table.result, size_bytes=table.result.size_bytes + more),
         )
-        bar = bars.ledger_bar(f"GPU {card['index']}", own, int(card["total_bytes"]), _OUTSIDE)
-        rows.append((replace(bar, scale=max(scale, bar.scale)), f"{gib_text(own.result.size_bytes)} free"))
+        picture = bars.ledger_bar(f"GPU {card['index']}", own, int(card["total_bytes"]), _OUTSIDE)
+        rows.append((replace(picture, scale=max(scale, picture.scale)), f"{gib_text(own.result.size_bytes)} free"))
     return _small_bars("Every card", rows)
 
 
@@ -160,13 +160,13 @@ def _every_node(table: Table, plan: Mapping[str, Any]) -> SmallBars | None:
             Segment(name, taken, BarStyle("pool")),
             Segment("beyond them", max(0, left), BarStyle(bars.FREE)),
         )
-        bar = Bar(f"Node {node['node']}", bars.GIB_UNIT, max(scale, taken), segments)
-        rows.append((bar, f"{gib_text(left)} left" if left >= 0 else f"{gib_text(-left)} too much"))
+        picture = Bar(f"Node {node['node']}", bars.GIB_UNIT, max(scale, taken), segments)
+        rows.append((picture, f"{gib_text(left)} left" if left >= 0 else f"{gib_text(-left)} too much"))
     return _small_bars("NUMA nodes, if the memory of every rank lies beside its card", rows)
 
 
 def _small_bars(caption: str, rows: Sequence[tuple[Bar, str]]) -> SmallBars:
-    return SmallBars(caption, tuple((bar.title, slim_drawing(bar), figure) for bar, figure in rows))
+    return SmallBars(caption, tuple((picture.title, slim_drawing(picture), figure) for picture, figure in rows))
 
 
 def _gpu_measured(planned: Bar, whole: int, measured: Mapping[str, Any]) -> Bar | None:

@@ -173,15 +173,15 @@ def start(plan: Mapping[str, Any], measured: Mapping[str, Any]) -> Start | None:
         return None
     seconds, took = estimate["estimate_seconds"], measured.get("start_seconds")
     scale = max(seconds, took or 0)
-    bar = start_bar("Estimated start", estimate, scale)
+    picture = start_bar("Estimated start", estimate, scale)
     caption = f"Estimated: about {seconds:,} s; given up after {estimate['timeout_seconds']:,} s."
-    figures = [Figure(caption, drawing(bar))]
+    figures = [Figure(caption, drawing(picture))]
     if took is not None:
         whole = Bar("Measured start", SECONDS, scale, (Segment("the whole start", took, BarStyle("process", 5)),))
         caption = f"Measured ({measured.get('measured', 'an earlier start')}): {took:,.0f} s."
         figures.append(Figure(caption, drawing(whole)))
-    rows = tuple((f"{part.style.number} {part.name}", f"{part.amount:,.0f}") for part in bar.segments)
-    styles = tuple(part.style for part in bar.segments)
+    rows = tuple((f"{part.style.number} {part.name}", f"{part.amount:,.0f}") for part in picture.segments)
+    styles = tuple(part.style for part in picture.segments)
     table = PlainTable("Seconds of a start", (Column("Part"), Column("Seconds", "size")), rows, styles)
     return Start(tuple(figures), table)
 
