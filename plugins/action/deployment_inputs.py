@@ -47,14 +47,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         """In the order in which they are told: each check may count on those before it."""
         purpose, profile = options["purpose"], self._value("inference_profile")
         unknown = inputs.unknown_refusal(self._defined, options["variables"])
+        yield unknown  # first, as a mistyped name may be why another variable seems to be missing
         if purpose == "release":
-            yield unknown
             yield inputs.nobody_refusal(self._value("inference_instance"), profile)
         if purpose != "release" or profile:
             file = self._value("__inference_profile_file", "")
             yield inputs.profile_refusal(profile, file, Path(file).is_file(), options["profiles"])
             yield inputs.lacking_refusal(profile, self._value("inference_profile_data"))
-            yield unknown
             yield from self._shapes()
         if purpose == "deploy":
             values = {name: self._value(f"__inference_{name}", "") for name in inputs.SERVICE_NAMES}

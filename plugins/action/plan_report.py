@@ -40,7 +40,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             result["estimate_seconds"] = estimate_seconds(plan, calibration)
         try:
             if options["page"] and plan and not self._task.check_mode:
-                write_page(options["page"], page(plan))
+                display.display(f"Page: {write_page(options['page'], page(plan))}")
         except PageError as error:
             refusal = f"{refusal} {error}".lstrip()
         return {**result, "failed": True, "msg": refusal} if refusal else result

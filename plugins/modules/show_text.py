@@ -13,7 +13,8 @@ version_added: 0.1.0
 author:
   - blackwell.inference contributors (@blackwell-inference)
 description:
-  - Prints the lines between those of the play, one below the other and whole, whatever the callback is and however it formats results.
+  - Prints the lines between those of the play, one below the other, whatever the callback is and however it formats
+    results. A line of more than 100 columns is wrapped.
 extends_documentation_fragment:
   - blackwell.inference.attributes
 attributes:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gb_text, gib_text, ranks_text
 
+COLUMNS = 100
 _REASONS = 3
 
 
@@ -42,9 +43,9 @@ def summary_lines(run: Run) -> list[str]:
     return [
         f"{run.served_model_name} on {run.host}: {run.url}/v1 ({run.unit})",
         f"Plan: {plan_line(run.plan)}",
-        f"Change: {change_line(run)}",
+        textwrap.shorten(f"Change: {change_line(run)}", COLUMNS, placeholder=" …"),
         f"Start: {start_line(run)}",
-        f"Verdict: {verdict_line(run)}",
+        f"Verdict: {verdict_line(run, COLUMNS - len('Verdict: '))}",
         f"Ask it: {curl_line(run)}",
         f"Logs: journalctl --unit {run.unit}; page: {run.page}",
     ]
@@ -87,7 +88,7 @@ def change_line(run: Run) -> str:
 
 def _reasons(reasons: Sequence[Mapping[str, Any]]) -> str:
     """The first few; the task that says why the engine has to be started has told them all."""
-    told = [textwrap.shorten(reason["what"], 100, placeholder=" …") for reason in reasons[:_REASONS]]
+    told = [reason["what"] for reason in reasons[:_REASONS]]
     more = len(reasons) - len(told)
     return "; ".join([*told, *([f"and {more} more"] if more else [])])
 
@@ -102,14 +103,18 @@ def start_line(run: Run) -> str:
     return f"none was needed; the last one took {taken:.0f} s" if taken else "none was needed"
 
 
-def verdict_line(run: Run) -> str:
+def verdict_line(run: Run, columns: int) -> str:
+    """What was skipped is named if the line holds it; the page names it anyway."""
     if run.verdict is None:
         return "none, because nothing was started" if run.checked else "none"
     checks = [check for level in run.verdict["levels"] for check in level["checks"]]
     skipped = [check["name"] for check in checks if check["outcome"] == "skipped"]
     passed = sum(check["outcome"] == "passed" for check in checks)
-    left_out = f", {len(skipped)} skipped ({', '.join(skipped)})" if skipped else ""
-    return f"{'passed' if run.verdict['passed'] else 'failed'}: {passed} checks{left_out}"
+    outcome = f"{'passed' if run.verdict['passed'] else 'failed'}: {passed} checks"
+    if not skipped:
+        return outcome
+    named = f"{outcome}, {len(skipped)} skipped ({', '.join(skipped)})"
+    return named if len(named) <= columns else f"{outcome}, {len(skipped)} skipped"
 
 
 def curl_line(run: Run) -> str:

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.blackwell.inference.plugins.plugin_utils.summary import (
+    COLUMNS,
     Run,
     change_line,
     curl_line,
@@ -112,8 +113,17 @@ def test_a_start_is_told_beside_what_was_planned():
 
 
 def test_what_was_not_verified_has_no_verdict():
-    assert verdict_line(replace(RUN, verdict=None, checked=True)) == "none, because nothing was started"
-    assert verdict_line(replace(RUN, verdict={**VERDICT, "passed": False})).startswith("failed: ")
+    assert verdict_line(replace(RUN, verdict=None, checked=True), 90) == "none, because nothing was started"
+    assert verdict_line(replace(RUN, verdict={**VERDICT, "passed": False}), 90).startswith("failed: ")
+
+
+def test_what_a_line_does_not_hold_is_counted_or_cut():
+    assert verdict_line(RUN, 20) == "passed: 2 checks, 1 skipped"
+    lines = summary_lines(replace(RUN, seen=restart(*(f"flag-{number}: {'x' * 60}" for number in range(9)))))
+    change = next(line for line in lines if line.startswith("Change: "))
+    assert len(change) <= COLUMNS
+    assert change.startswith("Change: restarted because flag-0: ")
+    assert change.endswith(" …")
 
 
 def test_a_key_is_named_and_quotes_are_the_shells():
