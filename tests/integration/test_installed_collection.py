@@ -86,7 +86,7 @@ def tasks_of(name: str, installed: Path) -> str:
 
 @pytest.mark.parametrize("name", ["deploy", "deploy_kimi", "deploy_qwen", "plan", "verify"])
 def test_every_playbook_answers_to_its_dotted_name(installed, name):
-    assert "Profile | Read the profile" in tasks_of(name, installed)
+    assert "Profile | Load the profile" in tasks_of(name, installed)
 
 
 def test_so_does_the_release_which_needs_no_profile(installed):

@@ -162,10 +162,11 @@ class Machine:
         return dict(line.split("=", 1) for line in lines)
 
     def tree(self) -> dict[str, str]:
-        """Every file of the host with its mode, owner, size and time, but for what changes by itself and for Ansible's own temporary folder."""
+        """Every file of the host with its mode, owner, size and time, but for what changes by itself, for Ansible's own temporary folder
+        and for what the host is dressed with, which tests write to."""
         script = (
             "find / -xdev \\( -path /proc -o -path /sys -o -path /run -o -path /tmp -o -path /var/log -o -path /root/.ansible -o -path /dev"
-            " -o -path /srv \\) -prune -o -type d -printf '%p d %m %U:%G\\n' -o -printf '%p %y %m %U:%G %s %T@ %l\\n'"
+            " -o -path /srv -o -path /usr/local/lib/testhost \\) -prune -o -type d -printf '%p d %m %U:%G\\n' -o -printf '%p %y %m %U:%G %s %T@ %l\\n'"
         )
         return dict(line.split(" ", 1) for line in self.run("sh", "-c", script).splitlines())
 
