@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ansible.errors import AnsibleUndefinedVariable
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.blackwell.inference.plugins.filter.pinned_versions import pinned_versions
@@ -45,6 +46,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
 
     def _refusals(self, options: dict[str, Any]) -> Iterator[str | None]:
         """In the order in which they are told: each check may count on those before it."""
+        yield inputs.undefined_refusal(self._undefined(options["variables"]))
         purpose, profile = options["purpose"], self._value("inference_profile")
         unknown = inputs.unknown_refusal(self._defined, options["variables"])
         yield unknown  # first, as a mistyped name may be why another variable seems to be missing
@@ -64,6 +66,14 @@ class ActionModule(ActionBase):  # type: ignore[misc]
                 path.stem.removeprefix("requirements-") for path in Path(options["locks"]).glob("requirements-*.txt")
             )
             yield inputs.lock_refusal(self._value("__inference_sglang_version"), lock, Path(lock).is_file(), pinned)
+
+    def _undefined(self, names: list[str]) -> Iterator[str]:
+        """Variables whose template names something undefined: a default() in a playbook would take such a one for a variable that nobody set."""
+        for name in names:
+            try:
+                self._value(name)
+            except AnsibleUndefinedVariable:
+                yield name
 
     def _shapes(self) -> Iterator[str | None]:
         yield inputs.shape_refusal({name: self._value(name, {}) for name in inputs.DICTIONARIES})

@@ -62,6 +62,17 @@ def unknown_refusal(defined: Iterable[str], known: Collection[str]) -> str | Non
     )
 
 
+def undefined_refusal(names: Iterable[str]) -> str | None:
+    """Names alone, because a template may hold a secret."""
+    undefined = sorted(names)
+    if not undefined:
+        return None
+    return (
+        f"The value of {' and of '.join(undefined)} is a template that names an undefined variable. It would count as not set; "
+        "define what it names, or correct the name."
+    )
+
+
 def shape_refusal(given: Mapping[str, Any]) -> str | None:
     """`given` holds variables that have to be dictionaries, by name."""
     misshapen = [name for name, value in given.items() if not isinstance(value, Mapping)]

@@ -74,7 +74,7 @@ def change_line(run: Run) -> str:
     if run.installed:
         parts.append(f"installed {' and '.join(run.installed)}")
     if run.seen.get("differing_files"):
-        parts.append(f"wrote {', '.join(run.seen['differing_files'])}")
+        parts.append(f"{'written' if run.checked else 'wrote'} {', '.join(run.seen['differing_files'])}")
     if restart.get("required"):
         parts.append(f"{'restarted' if running else 'started'} because {_reasons(restart['reasons'])}")
     elif (run.seen.get("unit") or {}).get("unit_file_state") != "enabled":

@@ -125,6 +125,11 @@ CASES = [
         },
     ),
     Bad(
+        "key of a variable that nobody defined",
+        ("inference_api_key", "undefined variable", "correct the name"),
+        {"inference_api_key": "{{ vault_key_of_nobody }}"},
+    ),
+    Bad(
         "environment variable of two lines",
         ("NOTE", "sglang_service_environment (`inference_environment`)"),
         {"inference_environment": {"NOTE": "a\nb"}},

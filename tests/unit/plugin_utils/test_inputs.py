@@ -36,6 +36,12 @@ def service(**values: Any) -> str | None:
             "The profile own.yml lacks port, model in inference_profile_data. Add them; docs/interface.md shows a whole profile.",
         ),
         (
+            inputs.undefined_refusal(["inference_labels", "inference_api_key"]),
+            "The value of inference_api_key and of inference_labels is a template that names an undefined variable. It would count as "
+            "not set; define what it names, or correct the name.",
+        ),
+        (inputs.undefined_refusal([]), None),
+        (
             inputs.unknown_refusal(
                 ["inference_servng", "inference-hosts", "infer", "inference_hosts"], ["inference_hosts"]
             ),

@@ -93,6 +93,10 @@ def test_a_second_run_says_that_nothing_changed():
         ),
         (replace(RUN, seen=restart("a", "b", "c", "d", "e")), "restarted because a; b; c; and 2 more"),
         (replace(RUN, seen={**AS_IT_WAS, "differing_files": ["labels"]}), "wrote labels"),
+        (
+            replace(RUN, checked=True, seen={**AS_IT_WAS, "differing_files": ["labels"]}),
+            "this check would have written labels",
+        ),
         (replace(RUN, seen={**AS_IT_WAS, "unit": {"unit_file_state": "disabled"}}), "enabled the unit at boot"),
         (replace(RUN, seen={**AS_IT_WAS, "differing_directories": ["/etc/sglang"]}), "put right /etc/sglang"),
         (
