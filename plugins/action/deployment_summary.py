@@ -39,12 +39,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         result: dict[str, Any] = super().run(tmp, task_vars)
         _checked, options = self.validate_argument_spec(ARGUMENTS)
         facts = task_vars or {}
-        page = options["page_on_host"]
+        page, fault = options["page_on_host"], ""
         if options["page"] and options["verdict"] and not self._task.check_mode:
             try:
                 page = str(write_page(options["page"], self._fetched(page, facts)))
             except PageError as error:
-                return {**result, "failed": True, "msg": str(error)}
+                fault = str(error)  # told below the lines: what was done stands, whatever became of the page
         run = Run(
             host=str(facts.get("inventory_hostname", "this host")),
             unit=options["unit"],
@@ -63,7 +63,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         )
         lines = summary_lines(run)
         display.display("\n".join(lines))  # one call, so that the lines of several hosts do not mix
-        return {**result, "changed": False, "summary": lines}
+        result = {**result, "changed": False, "summary": lines}
+        return {**result, "failed": True, "msg": fault} if fault else result
 
     def _fetched(self, path: str, task_vars: dict[str, Any]) -> str:
         read = self._execute_module(module_name="ansible.builtin.slurp", module_args={"src": path}, task_vars=task_vars)
