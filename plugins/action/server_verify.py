@@ -10,11 +10,11 @@ from typing import Any
 from ansible.module_utils.common.validation import check_type_dict
 from ansible.plugins.action import ActionBase
 
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.records import PATHS
 from ansible_collections.blackwell.inference.plugins.plugin_utils.arguments import plain
 from ansible_collections.blackwell.inference.plugins.plugin_utils.page.page import page
 
 MODULE = "blackwell.inference.server_verify"
-PATHS = ("verdict_path", "calibration_path", "report_path")
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ansible_collections.blackwell.inference.plugins.plugin_utils.columns import wrapped
+
 ARGUMENTS = {"lines": {"type": "list", "elements": "str", "required": True}}
-COLUMNS = 100
 display = Display()
 
 
@@ -23,8 +23,6 @@ class ActionModule(ActionBase):  # type: ignore[misc]
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         _checked, options = self.validate_argument_spec(ARGUMENTS)
-        lines = [
-            textwrap.fill(line, COLUMNS, subsequent_indent="  ", break_long_words=False) for line in options["lines"]
-        ]
+        lines = [part for line in options["lines"] for part in wrapped(line)]
         display.display("\n".join(lines))  # one call, so that the lines of several hosts do not mix
         return {**result, "changed": False}

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
+
+from ansible_collections.blackwell.inference.plugins.module_utils.verify.records import write_text
 
 
 class PageError(Exception):
@@ -18,15 +18,7 @@ def write_page(path: str, html: str) -> Path:
     """In one step, so that a browser never loads half of it; everybody may read it."""
     target = Path(path).expanduser().absolute()
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
-        try:
-            with open(handle, "w", encoding="utf-8") as file:
-                file.write(html)
-            os.chmod(name, 0o644)
-            os.replace(name, target)
-        except OSError:
-            os.unlink(name)
-            raise
+        write_text(target, html)
     except OSError as error:
         raise PageError(
             f"The page could not be written to {target}: {error.strerror}. A file in a folder of the controller that exists and "

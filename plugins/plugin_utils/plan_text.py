@@ -16,9 +16,9 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.ledger im
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import GIB
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.tables import Table, plan_tables
 from ansible_collections.blackwell.inference.plugins.module_utils.planning.report.text import decided_lines, headline
+from ansible_collections.blackwell.inference.plugins.plugin_utils.columns import COLUMNS, wrapped
 from ansible_collections.blackwell.inference.plugins.plugin_utils.last_start import last_start_seconds
 
-WIDTH = 100
 _NAME = 44
 _SOURCE_AT = _NAME + 14
 _LEAST_SHOWN_BYTES = GIB // 200
@@ -32,13 +32,13 @@ def plan_lines(plan: Mapping[str, Any], calibration: Mapping[str, Any], unchange
         for table in plan_tables(plan):
             lines += _table_lines(table)
     for sentence in decided_lines(plan):
-        lines += _wrapped(sentence)
+        lines += wrapped(sentence)
     if (taken := last_start_seconds(plan, calibration)) is not None:
         lines[-1] += f"; the last one took {taken:.0f} s"
     if unchanged:
         return [*lines, "The plan is the one of the last run; its tables are in plan.txt and plan.html on the host."]
     for sentence in (*_chosen(plan), *_forced(plan), *(f"Note: {note}" for note in plan.get("notes") or ())):
-        lines += _wrapped(sentence)
+        lines += wrapped(sentence)
     return lines
 
 
@@ -52,7 +52,7 @@ def _table_lines(table: Table) -> list[str]:
 
 def _row(sign: str, line: Line) -> list[str]:
     name = textwrap.shorten(sign + line.name, _NAME, placeholder=" …")
-    first, *more = textwrap.wrap(line.source, WIDTH - _SOURCE_AT) or [""]
+    first, *more = textwrap.wrap(line.source, COLUMNS - _SOURCE_AT) or [""]
     row = f"  {name:<{_NAME}} {line.size_bytes / GIB:>9.2f}  {first}".rstrip()
     return [row, *(" " * _SOURCE_AT + part for part in more)]
 
@@ -68,7 +68,3 @@ def _chosen(plan: Mapping[str, Any]) -> list[str]:
 def _forced(plan: Mapping[str, Any]) -> list[str]:
     forced = plan.get("forced") or ()
     return [f"Forced ({one['name']}): {one['message']}" for one in plan.get("refusals") or () if one["name"] in forced]
-
-
-def _wrapped(sentence: str) -> list[str]:
-    return textwrap.wrap(sentence, WIDTH, subsequent_indent="  ")

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.blackwell.inference.plugins.module_utils.core.units import gb_text, gib_text, ranks_text
+from ansible_collections.blackwell.inference.plugins.plugin_utils.columns import COLUMNS
 
-COLUMNS = 100
 _REASONS = 3
 
 

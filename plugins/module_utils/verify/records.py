@@ -17,6 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+PATHS = ("calibration_path", "report_path", "verdict_path")
+"""The options that name them, in the order in which they are written."""
+
 
 @dataclass(frozen=True)
 class RecordPaths:
@@ -28,8 +31,7 @@ class RecordPaths:
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> RecordPaths:
-        names = ("calibration_path", "report_path", "verdict_path")
-        return cls(*(Path(params[name]) if params[name] else None for name in names))
+        return cls(*(Path(params[name]) if params[name] else None for name in PATHS))
 
     def remove_old(self) -> None:
         """An old verdict must not be taken for the one that is being made."""

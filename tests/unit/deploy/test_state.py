@@ -16,24 +16,10 @@ from ansible_collections.blackwell.inference.plugins.module_utils.core.errors im
 from ansible_collections.blackwell.inference.plugins.module_utils.deploy import installed, state
 from ansible_collections.blackwell.inference.plugins.module_utils.deploy.start_digest import start_digest
 from ansible_collections.blackwell.inference.plugins.module_utils.observe import process, systemd
+from ansible_collections.blackwell.inference.tests.unit.verify.design_host import UNIT
 
 WANTED = {"config": "port: 30000\n", "environment": "A=1\n", "unit": "[Service]\nUser=sglang\n"}
-RUNNING = systemd.UnitState(
-    name="sglang-kimi.service",
-    load_state="loaded",
-    active_state="active",
-    sub_state="running",
-    unit_file_state="enabled",
-    fragment_path="/etc/systemd/system/sglang-kimi.service",
-    drop_ins=(),
-    need_daemon_reload=False,
-    main_pid=4711,
-    invocation_id="0a",
-    result="success",
-    n_restarts=0,
-    control_group="/system.slice/sglang-kimi.service",
-    cgroup_memory_bytes=1,
-)
+RUNNING = replace(UNIT, invocation_id="0a", cgroup_memory_bytes=1)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
+from ansible_collections.blackwell.inference.plugins.plugin_utils.columns import COLUMNS
 from ansible_collections.blackwell.inference.plugins.plugin_utils.summary import (
-    COLUMNS,
     Run,
     change_line,
     curl_line,
